@@ -1,3 +1,54 @@
 """Bayesian inference from minibatches on spheres, simplices and other constrained spaces."""
 
+import importlib
+from typing import Any
+
+from geodrift import diagnostics as diagnostics
+from geodrift import estimators as estimators
+from geodrift import integrators as integrators
+from geodrift import manifolds as manifolds
+from geodrift import samplers as samplers
+from geodrift import schedules as schedules
+from geodrift._errors import Result as Result
+from geodrift._errors import SamplingError as SamplingError
+from geodrift.run import Draws as Draws
+from geodrift.run import PerChain as PerChain
+from geodrift.run import sample as sample
+
 __version__ = "0.1.0"
+
+# Loaded on first use: they import scikit-learn, numba and zarr, which take seconds.
+_LAZY_MODULES = ("data", "distributions", "models", "runs")
+_LAZY_NAMES = {"load": "runs"}
+
+__all__ = [
+    "Draws",
+    "PerChain",
+    "Result",
+    "SamplingError",
+    "__version__",
+    "data",
+    "diagnostics",
+    "distributions",
+    "estimators",
+    "integrators",
+    "load",
+    "manifolds",
+    "models",
+    "runs",
+    "sample",
+    "samplers",
+    "schedules",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY_MODULES:
+        return importlib.import_module(f"geodrift.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"geodrift.{_LAZY_NAMES[name]}"), name)
+    raise AttributeError(f"module 'geodrift' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,50 @@
+"""Outcomes of a step, and the exception that the driver raises for them."""
+
+import enum
+
+import jax
+
+
+class Result(enum.IntEnum):
+    """Code in ``info.result``. Inside jit nothing raises; `geodrift.sample` raises `SamplingError` once a chunk."""
+
+    OK = 0
+    NEGATIVE_NOISE_VARIANCE = 1
+    LEFT_MANIFOLD = 2
+    NON_FINITE = 3
+
+    @property
+    def message(self) -> str:
+        """What happened and what helps."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Result.OK: "the step succeeded",
+    Result.NEGATIVE_NOISE_VARIANCE: (
+        "the gradient noise V exceeds the noise that the friction injects, so nothing is left to inject; "
+        "take a smaller step_size, a larger friction, a larger batch or a control variate"
+    ),
+    Result.LEFT_MANIFOLD: "the position left the manifold; take a smaller step_size or float64",
+    Result.NON_FINITE: "a position, velocity or gradient is not finite; take a smaller step_size or check the
+    density",
+}
+
+
+class SamplingError(RuntimeError):
+    """A chain failed.
+
+    Attributes:
+        result: What happened.
+        step: Count of the step (from 0) at which it first happened.
+        chain: Index of the chain.
+    """
+
+    def __init__(self, result: Result, step: int, chain: int) -> None:
+        self.result, self.step, self.chain = result, step, chain
+        super().__init__(f"chain {chain}, step {step}: {result.message} ({result.name})")
+
+
+def is_concrete(x: object) -> bool:
+    """Whether ``x`` has a value now; under a transformation it is a tracer and cannot be checked."""
+    return not isinstance(x, jax.core.Tracer)

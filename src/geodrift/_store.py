@@ -1,0 +1,119 @@
+"""A run on disk: its settings, its last state and the draws so far.
+
+``checkpoint.json`` is renamed into place last, and names the files that count; any other file is a rest of a
+process that was killed between two writes.
+"""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from geodrift import checkpoint
+from geodrift._engine import Batching
+from geodrift._types import RandomKey
+from geodrift.samplers import Sampler, StepInfo
+
+_FORMAT = 1
+
+
+def settings_of(
+    key: RandomKey, sampler: Sampler, data: PyTree, batching: Batching, *, initial: Any, **counts: int
+) -> dict[str, Any]:
+    """Everything that determines the draws, as JSON values; functions by their names, arrays by their digests."""
+    return {
+        "format": _FORMAT,
+        "key": str(jax.random.key_impl(key)) + checkpoint.digest(jax.random.key_data(key)),
+        "sampler": eqx.tree_pformat(sampler, width=10_000),
+        "sampler arrays": checkpoint.digest(jax.tree.leaves(eqx.filter(sampler, eqx.is_array))),
+        "data": checkpoint.digest(data),
+        "batch_size": batching.batch_size,
+        "replacement": batching.replacement,
+        "initial": checkpoint.digest(initial),
+        **counts,
+    }
+
+
+class DrawStore:
+    """The checkpoint directory of a run.
+
+    Args:
+        directory: Made when it is not there.
+        settings: From `settings_of`.
+
+    Raises:
+        ValueError: The directory holds a run with other settings, or files that are no checkpoint.
+    """
+
+    def __init__(self, directory: str | PathLike, settings: dict[str, Any]) -> None:
+        self.directory, self.settings = Path(directory), settings
+        self.pieces: list[str] = []
+        self.state_file = ""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if not self.exists:
+            return
+        kept = checkpoint.read_json(self._manifest)
+        kept_settings = kept.get("settings", {})
+        names = sorted(kept_settings.keys() | settings.keys())
+        differing = [name for name in names if kept_settings.get(name) != settings.get(name)]
+        if differing:
+            raise ValueError(
+                f"checkpoint = {str(directory)!r}: holds a run with another {', '.join(differing)}; "
+                "give the settings of that run, or another directory"
+            )
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run is kept here."""
+        return self._manifest.exists()
+
+    def load(self, state: Any, num_draws: int) -> tuple[int, Any, list[tuple[PyTree, StepInfo]]]:
+        """Steps taken, the state after them, and the draws in pieces ``[draw, chain, ...]``.
+
+        Args:
+            state: A state of the same structure.
+            num_draws: Draws wanted.
+
+        Raises:
+            ValueError: More draws than that are kept, or the arrays do not fit.
+        """
+        kept = checkpoint.read_json(self._manifest)
+        self.pieces, self.state_file = kept["draws"], kept["state"]
+        arrays = checkpoint.read_arrays(self.directory / self.state_file)
+        restored = jax.tree.map(jnp.asarray, checkpoint.unflatten_arrays("state", arrays, state))
+        pieces = [self._read_piece(name, state) for name in self.pieces]
+        stored = sum(len(info.result) for _, info in pieces)
+        if stored > num_draws:
+            raise ValueError(f"num_draws = {num_draws}: the checkpoint holds {stored} draws already")
+        return kept["steps"], restored, pieces
+
+    def save(self, steps: int, state: Any, piece: tuple[PyTree, StepInfo] | None) -> None:
+        """Keep the state after ``steps`` steps and the draws that are new."""
+        if piece is not None:
+            position, info = piece
+            name = f"draws-{len(self.pieces):06d}.npz"
+            arrays = checkpoint.flatten_arrays("position", position) | info._asdict()
+            checkpoint.write_arrays(self.directory / name, arrays)
+            self.pieces.append(name)
+        before, self.state_file = self.state_file, f"state-{steps:012d}.npz"
+        checkpoint.write_arrays(self.directory / self.state_file, checkpoint.flatten_arrays("state", state))
+        content = {"settings": self.settings, "steps": steps, "state": self.state_file, "draws": self.pieces}
+        checkpoint.write_json(self._manifest, content)
+        if before:
+            (self.directory / before).unlink(missing_ok=True)
+
+    @property
+    def _manifest(self) -> Path:
+        return self.directory / "checkpoint.json"
+
+    def _read_piece(self, name: str, state: Any) -> tuple[PyTree, StepInfo]:
+        arrays = checkpoint.read_arrays(self.directory / name)
+        info = StepInfo(*(arrays[field] for field in StepInfo._fields))
+        leaves, structure = jax.tree.flatten(state.position)
+        position = [np.asarray(arrays[f"position{i}"]) for i in range(len(leaves))]
+        return jax.tree.unflatten(structure, position), info

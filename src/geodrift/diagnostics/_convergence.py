@@ -1,0 +1,43 @@
+"""Thin wrappers over arviz-stats, for plain arrays."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+
+def ess(draws: Float[np.ndarray, "chain draw *event"], method: str = "bulk") -> Float[np.ndarray, "*event"]:
+    """Effective sample size of each quantity; Vehtari et al. (2021).
+
+    Args:
+        draws: Draws ``[chain, draw, ...]``.
+        method: ``"bulk"``, ``"mean"``, ``"tail"``, ...: what the draws are to estimate.
+    """
+    return _statistics().ess(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+
+
+def rhat(draws: Float[np.ndarray, "chain draw *event"], method: str = "rank") -> Float[np.ndarray, "*event"]:
+    """Rank-normalised split R-hat of each quantity; Vehtari et al. (2021).
+
+    Args:
+        draws: Draws ``[chain, draw, ...]``.
+        method: ``"rank"`` or ``"split"``.
+    """
+    return _statistics().rhat(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+
+
+def mcse(draws: Float[np.ndarray, "chain draw *event"], method: str = "mean") -> Float[np.ndarray, "*event"]:
+    """Monte Carlo standard error of each quantity.
+
+    Args:
+        draws: Draws ``[chain, draw, ...]``.
+        method: ``"mean"``, ``"sd"`` or ``"median"``: of which estimate.
+    """
+    return _statistics().mcse(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+
+
+def _statistics() -> Any:
+    # Imported here: arviz-stats takes a second to load.
+    from arviz_stats.base import array_stats
+
+    return array_stats

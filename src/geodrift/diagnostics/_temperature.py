@@ -1,0 +1,58 @@
+"""Kinetic and configurational temperature. Only the second tells whether the positions have the right law."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from geodrift._types import Position, Tangent
+from geodrift.manifolds import Euclidean, Manifold, Sphere
+from geodrift.samplers._base import kinetic_temperature as _kinetic_temperature
+
+
+def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangent) -> Float[Array, ""]:
+    """``v.v`` over the manifold's dimension: 1 on average, for any good sampler and for many bad ones."""
+    return _kinetic_temperature(manifold, position, velocity)
+
+
+def configurational_temperature(
+    manifold: Sphere | Euclidean,
+    positions: Float[Array, "draw *batch n"],
+    gradients: Float[Array, "draw *batch n"],
+    direction: Float[Array, "*batch n"] | None = None,
+) -> Float[Array, ""]:
+    r"""Temperature T of the law of the draws, if that is :math:`p^{1/T}`, from Stein's identity.
+
+    On the sphere of R^d, with a fixed unit vector a for each point,
+
+    .. math:: T = \frac{E[a' (I - x x') \nabla \log p]}{(d - 1) E[a' x]}
+
+    and on R^d :math:`T = -E[(x - c) \cdot \nabla \log p] / d` with a fixed c. Both sides are summed over the
+    batch axes. Linear in the gradient, so unbiased minibatch gradients at the draws serve, if their batches
+    are independent of the draws.
+
+    Args:
+        manifold: `Sphere` or `Euclidean`.
+        positions: Draws.
+        gradients: Gradient of the log density at each draw, in ambient coordinates.
+        direction: a (sphere) or c. None takes the normalised mean, or the mean, of the draws, which is fixed
+            only up to the Monte Carlo error of the mean.
+
+    Raises:
+        ValueError: The manifold is another, or the shapes differ.
+    """
+    positions, gradients = jnp.asarray(positions), jnp.asarray(gradients)
+    if positions.shape != gradients.shape:
+        raise ValueError(
+            f"gradients have shape {gradients.shape}: must be that of the positions, {positions.shape}"
+        )
+    mean = jnp.mean(positions, axis=0)
+    if isinstance(manifold, Sphere):
+        along = manifold.project(mean) if direction is None else jnp.asarray(direction)
+        pull = jnp.sum(along * manifold.to_tangent(positions, gradients)) / positions.shape[0]
+        return pull / ((manifold.n - 1) * jnp.sum(along * mean))
+    if isinstance(manifold, Euclidean):
+        centre = mean if direction is None else jnp.asarray(direction)
+        return (
+            -jnp.mean(jnp.sum((positions - centre) * gradients, axis=tuple(range(1, positions.ndim))))
+            / mean.size
+        )
+    raise ValueError(f"manifold = {manifold!r}: must be a Sphere or a Euclidean")

@@ -1,0 +1,8 @@
+"""Gradients of the log density, exact or from minibatches, and the variance of their noise."""
+
+from geodrift.estimators._base import Estimator as Estimator
+from geodrift.estimators._control_variate import ControlVariate as ControlVariate
+from geodrift.estimators._full import Full as Full
+from geodrift.estimators._minibatch import Minibatch as Minibatch
+
+__all__ = ["ControlVariate", "Estimator", "Full", "Minibatch"]

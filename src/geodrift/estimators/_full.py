@@ -1,0 +1,43 @@
+"""The exact gradient."""
+
+import equinox as eqx
+import jax
+
+from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tangent
+from geodrift.estimators._base import Estimator
+
+
+class Full(Estimator):
+    """The gradient of a log density that needs no minibatch.
+
+    Args:
+        log_density: ``log_density(position)``: log of the unnormalised density with respect to the
+            manifold's own measure.
+    """
+
+    log_density: LogDensity = eqx.field(static=True)
+
+    def init(self, key: RandomKey, position: Position) -> tuple[()]:
+        """Nothing is kept."""
+        del key, position
+        return ()
+
+    def prepare(
+        self, key: RandomKey, state: tuple[()], position: Position, batch: Batch
+    ) -> tuple[tuple[()], tuple[()]]:
+        """Nothing to prepare; ``batch`` is ignored."""
+        del key, position, batch
+        return (), state
+
+    def gradient(self, position: Position, prepared: tuple[()]) -> Tangent:
+        """The exact gradient."""
+        del prepared
+        return jax.grad(self.log_density)(position)
+
+    def value_and_gradient(self, position: Position) -> tuple[Scalar, Tangent]:
+        """Log density and gradient."""
+        return jax.value_and_grad(self.log_density)(position)
+
+    def noise_variance(self, position: Position, prepared: tuple[()]) -> None:
+        """No noise."""
+        del position, prepared

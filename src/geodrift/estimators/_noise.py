@@ -1,0 +1,108 @@
+"""The variance of a minibatch gradient, given or estimated from the gradients of its data (empirical Fisher)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from geodrift._tree import as_float_arrays
+from geodrift._types import Batch, Count, LogLikelihood, NoiseVariance, Position
+from geodrift.manifolds import Manifold, leaf_manifolds
+
+_KINDS = ("scalar-fisher", "diagonal-fisher")
+
+
+class Fisher(eqx.Module):
+    """Says that the noise variance is to be estimated, and in which form."""
+
+    kind: str = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ValueError(
+                f"noise_variance = {self.kind!r}: must be None, an array or one of {', '.join(_KINDS)}"
+            )
+
+
+def as_noise_variance(given: Any) -> Fisher | NoiseVariance:
+    """The field's form of the argument ``noise_variance``."""
+    if given is None or isinstance(given, Fisher):
+        return given
+    return Fisher(given) if isinstance(given, str) else as_float_arrays(given)
+
+
+def per_datum_gradients(log_likelihood: LogLikelihood, position: Position, batch: Batch) -> PyTree:
+    """Gradient of each datum's log likelihood: leaves ``[batch, *leaf]``."""
+
+    def one(datum: Batch) -> Position:
+        def value(p: Position) -> Float[Array, ""]:
+            return log_likelihood(p, jax.tree.map(lambda a: a[None], datum))[0]
+
+        return jax.grad(value)(position)
+
+    return jax.vmap(one)(batch)
+
+
+def initial_variance(fisher: Fisher, position: Position) -> PyTree:
+    """Zeros in the form that `fisher_variance` returns."""
+    if fisher.kind == "scalar-fisher":
+        return jax.tree.map(lambda x: jnp.zeros((), x.dtype), position)
+    return jax.tree.map(jnp.zeros_like, position)
+
+
+def fisher_variance(
+    fisher: Fisher,
+    manifold: Manifold,
+    position: Position,
+    gradients: PyTree,
+    data_size: int,
+    replacement: bool,
+) -> PyTree:
+    r"""Estimated covariance of the tangent part of :math:`(N/B) \sum_b g_b`.
+
+    :math:`(N^2/B) s^2`, with :math:`s^2` the sample variance (divisor B - 1) of the data's tangent
+    gradients; without replacement times :math:`1 - B/N`. The scalar form is the trace over the dimension of
+    the tangent space, leaf by leaf, the diagonal form the variance of each ambient coordinate. Unbiased in
+    both cases.
+
+    Args:
+        fisher: The form.
+        manifold: Gives the tangent spaces.
+        position: Where the gradients were taken.
+        gradients: Leaves ``[batch, *leaf]``.
+        data_size: N.
+        replacement: Whether the batch was drawn with replacement.
+
+    Raises:
+        ValueError: The batch holds a single datum.
+    """
+    size = jax.tree.leaves(gradients)[0].shape[0]
+    if size < 2:
+        raise ValueError(f"a batch of {size}: estimating the noise variance needs 2 or more data")
+    factor = data_size**2 / size * (1.0 if replacement else 1.0 - size / data_size)
+    leaves, structure = jax.tree.flatten(position)
+
+    def variance(m: Manifold, x: Array, g: Array) -> Array:
+        # A pass over the mean first: the difference of two sums of squares loses all digits near a mode.
+        tangent = jax.vmap(m.to_tangent, (None, 0))(x, g - jnp.mean(g, axis=0))
+        squares = factor * jnp.sum(tangent * tangent, axis=0) / (size - 1)
+        return jnp.sum(squares) / m.dim(x.shape) if fisher.kind == "scalar-fisher" else squares
+
+    rows = zip(leaf_manifolds(manifold, position), leaves, jax.tree.leaves(gradients), strict=True)
+    return jax.tree.unflatten(structure, [variance(*row) for row in rows])
+
+
+def refreshed(count: Count, every: int, estimate: Callable[[], PyTree], kept: PyTree) -> PyTree:
+    """A new estimate at every ``every``-th count, else the kept one."""
+    if every == 1:
+        return estimate()
+    return jax.lax.cond(count % every == 0, estimate, lambda: kept)
+
+
+def check_interval(name: str, steps: int | None) -> None:
+    """Raise ValueError unless ``steps`` is a positive integer."""
+    if not isinstance(steps, int) or steps < 1:
+        raise ValueError(f"{name} = {steps!r}: must be a whole number of steps, 1 or more")

@@ -1,0 +1,47 @@
+"""Orders of exact flows, as data."""
+
+from typing import Literal, NamedTuple
+
+
+class Composition(NamedTuple):
+    """An order of flows that needs one gradient a step and keeps none between steps.
+
+    A named splitting is run from another point of its cycle where that saves a kept gradient; the positions
+    then have exactly the law of the named splitting.
+    """
+
+    name: str
+    flows: tuple[tuple[str, float], ...]
+    """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping alone, N noise alone."""
+
+    subtraction: Literal["block", "split", "injected"]
+    """Where the gradient noise enters relative to the injected noise: both in one block around O at one
+    position; the kick at another position than O; or beside the injected noise N."""
+
+
+COMPOSITIONS = {
+    composition.name: composition
+    for composition in (
+        Composition("ABOBA", (("A", 0.5), ("B", 0.5), ("O", 1.0), ("B", 0.5), ("A", 0.5)), "block"),
+        # The two outer O/2 of OBABO meet in the cycle: O/2 B/2 A B/2 O/2 becomes A B/2 O B/2.
+        Composition("OBABO", (("A", 1.0), ("B", 0.5), ("O", 1.0), ("B", 0.5)), "block"),
+        # The two outer B/2 of BAOAB meet: B/2 A/2 O A/2 B/2 becomes A/2 O A/2 B.
+        Composition("BAOAB", (("A", 0.5), ("O", 1.0), ("A", 0.5), ("B", 1.0)), "split"),
+        # Liu et al. (2016), Algorithm 1: friction is split from noise, which cools to first order in C h
+        # squared.
+        Composition(
+            "liu", (("A", 0.5), ("D", 0.5), ("B", 1.0), ("N", 1.0), ("D", 0.5), ("A", 0.5)), "injected"
+        ),
+    )
+}
+
+
+def composition_named(name: str) -> Composition:
+    """The composition of that name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if name not in COMPOSITIONS:
+        raise ValueError(f"composition = {name!r}: must be one of {', '.join(COMPOSITIONS)}")
+    return COMPOSITIONS[name]

@@ -1,0 +1,154 @@
+"""One interpreter for every composition, with or without a thermostat."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PyTree
+
+from geodrift import _tree
+from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
+from geodrift.integrators._compositions import Composition
+from geodrift.integrators._friction import Basis, damp, friction_basis, inject
+from geodrift.manifolds import Manifold, leaf_manifolds
+
+
+class Phase(NamedTuple):
+    """What the flows move."""
+
+    position: Position
+    velocity: Tangent
+    thermostat: PyTree[Float[Array, ""]] | None
+    """None, one scalar for all leaves, or a tree of scalars, one for each leaf of the position."""
+
+
+class StepOutcome(NamedTuple):
+    """What one pass through a composition met."""
+
+    gradient_norm: Scalar
+    negative_variance: Bool[Array, ""]
+
+
+def integrate(
+    key: RandomKey,
+    composition: Composition,
+    manifold: Manifold,
+    phase: Phase,
+    step_size: Scalar,
+    friction: PyTree,
+    gradient: Callable[[Position], Tangent],
+    noise_variance: Callable[[Position], NoiseVariance],
+) -> tuple[Phase, StepOutcome]:
+    r"""One step of ``dx = v dt, dv = grad log p dt - C v dt + sqrt(2C) dW``.
+
+    Args:
+        key: Random key.
+        composition: The order of the flows.
+        manifold: The manifold.
+        phase: Position, velocity and thermostat. A thermostat :math:`\xi` replaces C in the damping and
+            moves with the drifts: :math:`d\xi = (|v|^2 / m - 1) dt`, m the manifold's dimension (Liu et al.
+            2016, eq. 6).
+        step_size: h, in time.
+        friction: C: a prefix of the position's tree of scalars or matrices ``[..., n, n]``.
+        gradient: Derivative of the log density in ambient coordinates, possibly noisy.
+        noise_variance: Covariance V of that gradient's noise; subtracted from the injected noise.
+    """
+    walk = _Walk(composition, manifold, phase, step_size, friction)
+    for flow, fraction in composition.flows:
+        if flow == "A":
+            walk.drift(fraction)
+        elif flow == "B":
+            walk.kick(fraction, gradient)
+        else:
+            walk.friction(flow, fraction, key, noise_variance)
+    return walk.phase, walk.outcome
+
+
+class _Walk:
+    """The state of one pass: a mutable record that lives only while the composition is traced."""
+
+    def __init__(
+        self, composition: Composition, manifold: Manifold, phase: Phase, step_size: Scalar, friction: PyTree
+    ) -> None:
+        self.subtraction = composition.subtraction
+        self.manifold, self.phase, self.step_size = manifold, phase, step_size
+        self.structure = jax.tree.structure(phase.position)
+        self.manifolds = leaf_manifolds(manifold, phase.position)
+        leaves = jax.tree.leaves(phase.position)
+        self.frictions = [
+            jnp.asarray(c, x.dtype)
+            for c, x in zip(_tree.broadcast_prefix(friction, phase.position), leaves, strict=True)
+        ]
+        self.gradient: Tangent | None = None
+        self.bases: list[Basis] | None = None
+        self.variances: list[Array | None] = [None] * len(leaves)
+        self.outcome = StepOutcome(jnp.zeros(()), jnp.zeros((), bool))
+
+    def drift(self, fraction: float) -> None:
+        position, velocity, thermostat = self.phase
+        t = fraction * self.step_size
+        if thermostat is not None:
+            thermostat = self._heated(thermostat, position, velocity, t)
+        position, velocity = self.manifold.geodesic(position, velocity, t)
+        self.phase = Phase(position, velocity, thermostat)
+        # What was computed at the old position no longer holds.
+        self.gradient, self.bases = None, None
+
+    def kick(self, fraction: float, gradient: Callable[[Position], Tangent]) -> None:
+        position = self.phase.position
+        if self.gradient is None:
+            ambient = jax.tree.map(lambda g, x: g.astype(x.dtype), gradient(position), position)
+            self.gradient = self.manifold.riemannian_gradient(position, ambient)
+            norm = jnp.sqrt(self.manifold.inner(position, self.gradient, self.gradient))
+            self.outcome = self.outcome._replace(gradient_norm=norm)
+        velocity = _tree.axpy(fraction * self.step_size, self.gradient, self.phase.velocity)
+        self.phase = self.phase._replace(velocity=velocity)
+
+    def friction(
+        self, flow: str, fraction: float, key: RandomKey, noise_variance: Callable[[Position], NoiseVariance]
+    ) -> None:
+        leaves = jax.tree.leaves(self.phase.position)
+        if self.bases is None:
+            self._find_bases(leaves, noise_variance(self.phase.position))
+        velocities = jax.tree.leaves(self.phase.velocity)
+        for i, (manifold, x, v) in enumerate(zip(self.manifolds, leaves, velocities, strict=True)):
+            h = jnp.asarray(fraction * self.step_size, x.dtype)
+            if flow != "N":
+                v = damp(self.bases[i], v, h)
+            if flow != "D":
+                leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
+                noise, negative = inject(
+                    leaf_key, manifold, x, self.bases[i], h, self.variances[i], flow, self.subtraction
+                )
+                v = v + noise
+                self._note(negative)
+            velocities[i] = v
+        self.phase = self.phase._replace(velocity=jax.tree.unflatten(self.structure, velocities))
+
+    def _find_bases(self, leaves: list[Array], variance: NoiseVariance) -> None:
+        if variance is not None:
+            spread = _tree.broadcast_prefix(variance, self.phase.position)
+            self.variances = [jnp.asarray(v, x.dtype) for v, x in zip(spread, leaves, strict=True)]
+        dampings = [None] * len(leaves)
+        if self.phase.thermostat is not None:
+            spread = _tree.broadcast_prefix(self.phase.thermostat, self.phase.position)
+            dampings = [jnp.asarray(xi, x.dtype) for xi, x in zip(spread, leaves, strict=True)]
+        rows = zip(self.manifolds, leaves, self.frictions, dampings, self.variances, strict=True)
+        self.bases = [friction_basis(*row) for row in rows]
+
+    def _heated(self, thermostat: PyTree, position: Position, velocity: Tangent, t: Scalar) -> PyTree:
+        if self.structure.num_leaves == 1 or jax.tree.structure(thermostat) != self.structure:
+            shape = _tree.shapes(position)
+            excess = self.manifold.inner(position, velocity, velocity) / self.manifold.dim(shape) - 1
+            return jax.tree.map(lambda xi: (xi + t * excess).astype(xi.dtype), thermostat)
+        columns = (jax.tree.leaves(tree) for tree in (thermostat, position, velocity))
+        heated = [
+            (xi + t * (m.inner(x, v, v) / m.dim(x.shape) - 1)).astype(xi.dtype)
+            for m, xi, x, v in zip(self.manifolds, *columns, strict=True)
+        ]
+        return jax.tree.unflatten(self.structure, heated)
+
+    def _note(self, negative: Bool[Array, ""] | None) -> None:
+        if negative is not None:
+            self.outcome = self.outcome._replace(negative_variance=self.outcome.negative_variance | negative)

@@ -1,0 +1,63 @@
+"""The protocol of a manifold. Its methods are described here, once."""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from geodrift._types import Position, RandomKey, Scalar, Tangent
+
+
+class Manifold(eqx.Module):
+    r"""A space with a closed-form geodesic, isometrically embedded in R^n.
+
+    Points x and tangent vectors v are arrays ``[..., n]``: a manifold acts on the last axis and batches over
+    the axes in front, so ``[K, V]`` on ``Sphere(V)`` is K independent points. Time is diffusion time at unit
+    mass. :math:`\Lambda(x)` is the orthogonal projection on the tangent space at x. Methods keep the dtype
+    of their input.
+    """
+
+    @abc.abstractmethod
+    def project(self, x: Position) -> Position:
+        """The point of the manifold that repairs a slightly wrong ``x``; the identity on the manifold."""
+
+    @abc.abstractmethod
+    def to_tangent(self, x: Position, u: Tangent) -> Tangent:
+        r"""The tangent part :math:`\Lambda(x) u` of an ambient vector."""
+
+    @abc.abstractmethod
+    def inner(self, x: Position, u: Tangent, v: Tangent) -> Scalar:
+        """Riemannian inner product of two tangent vectors, summed over all axes."""
+
+    @abc.abstractmethod
+    def riemannian_gradient(self, x: Position, g: Tangent) -> Tangent:
+        """The gradient with respect to the metric, given the derivative ``g`` in ambient coordinates."""
+
+    @abc.abstractmethod
+    def geodesic(self, x: Position, v: Tangent, t: float | Scalar) -> tuple[Position, Tangent]:
+        """Position and velocity after time ``t`` of free motion, with round-off repaired.
+
+        Safe, in value and derivative, at zero velocity.
+        """
+
+    @abc.abstractmethod
+    def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Position:
+        """A random point ``[*shape, n]``: uniform where the manifold is compact."""
+
+    @abc.abstractmethod
+    def random_tangent(self, key: RandomKey, x: Position) -> Tangent:
+        r"""A draw of :math:`N(0, \Lambda(x))`: the velocity's law at unit temperature."""
+
+    @abc.abstractmethod
+    def dim(self, shape: tuple[int, ...]) -> int:
+        """Dimension of the manifold of positions of this shape, batch axes counted: K(V-1) for K points of S^(V-1)."""
+
+    @abc.abstractmethod
+    def residual(self, x: Position) -> Float[Array, ""]:
+        """Largest distance of a coordinate condition from being met; 0 on the manifold."""
+
+
+def check_last_axis(name: str, n: int, x: Array) -> None:
+    """Raise ValueError unless the last axis of ``x`` has length ``n``."""
+    if x.ndim == 0 or x.shape[-1] != n:
+        raise ValueError(f"position has shape {x.shape}: {name} needs a last axis of length {n}")

@@ -1,0 +1,93 @@
+"""Unit vectors."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from geodrift._types import RandomKey, Scalar
+from geodrift.manifolds._base import Manifold, check_last_axis
+
+# Below this squared angle the Taylor series of cos and sin(a)/a, cut after a^4, are exact to float64
+# rounding.
+_SMALL_SQUARED_ANGLE = 1e-4
+
+
+class Sphere(Manifold):
+    """The unit sphere of R^n, which has dimension n - 1.
+
+    Args:
+        n: Number of ambient coordinates, the length of the last axis.
+
+    Raises:
+        ValueError: ``n`` is less than 2.
+    """
+
+    n: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        if self.n < 2:
+            raise ValueError(f"n = {self.n}: a sphere of unit vectors of R^n needs n of 2 or more")
+
+    def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """Division by the norm."""
+        check_last_axis(f"Sphere({self.n})", self.n, x)
+        return x * jax.lax.rsqrt(jnp.sum(x * x, axis=-1, keepdims=True))
+
+    def to_tangent(
+        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch n"]:
+        """``(I - x x') u``."""
+        return u - x * jnp.sum(x * u, axis=-1, keepdims=True)
+
+    def inner(
+        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"], v: Float[Array, "*batch n"]
+    ) -> Scalar:
+        """The dot product."""
+        del x
+        return jnp.sum(u * v)
+
+    def riemannian_gradient(
+        self, x: Float[Array, "*batch n"], g: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch n"]:
+        """The tangent part of the derivative."""
+        return self.to_tangent(x, g)
+
+    def geodesic(
+        self, x: Float[Array, "*batch n"], v: Float[Array, "*batch n"], t: float | Scalar
+    ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
+        """The great circle of velocity ``v`` through ``x``; Liu et al. (2016), eq. (9)."""
+        t = jnp.asarray(t, x.dtype)
+        speed_squared = jnp.sum(v * v, axis=-1, keepdims=True)
+        cosine, sinc = _cos_and_sinc(speed_squared * t * t)
+        arrived = self.project(cosine * x + (t * sinc) * v)
+        return arrived, self.to_tangent(arrived, cosine * v - (speed_squared * t * sinc) * x)
+
+    def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
+        """A uniform unit vector."""
+        return self.project(jax.random.normal(key, (*shape, self.n)))
+
+    def random_tangent(self, key: RandomKey, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """A standard normal draw, projected."""
+        check_last_axis(f"Sphere({self.n})", self.n, x)
+        return self.to_tangent(x, jax.random.normal(key, x.shape, x.dtype))
+
+    def dim(self, shape: tuple[int, ...]) -> int:
+        """``n - 1`` for each point."""
+        return math.prod(shape[:-1]) * (self.n - 1)
+
+    def residual(self, x: Float[Array, "*batch n"]) -> Scalar:
+        """Largest deviation of a squared norm from 1."""
+        return jnp.max(jnp.abs(jnp.sum(x * x, axis=-1) - 1))
+
+
+def _cos_and_sinc(squared_angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """``cos(a)`` and ``sin(a) / a`` as smooth functions of ``a^2``."""
+    small = squared_angle < _SMALL_SQUARED_ANGLE
+    # The root's derivative at 0 is infinite, so the unused branch must not see 0.
+    angle = jnp.sqrt(jnp.where(small, 1.0, squared_angle))
+    cosine = jnp.where(small, 1 - squared_angle / 2 + squared_angle**2 / 24, jnp.cos(angle))
+    sinc = jnp.where(small, 1 - squared_angle / 6 + squared_angle**2 / 120, jnp.sin(angle) / angle)
+    return cosine, sinc

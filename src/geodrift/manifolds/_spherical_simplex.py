@@ -1,0 +1,108 @@
+"""Probability vectors, lifted to the sphere by their square roots."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from geodrift._types import LogDensity, RandomKey, Scalar
+from geodrift.manifolds._base import Manifold
+from geodrift.manifolds._sphere import Sphere
+
+
+class SphericalSimplex(Manifold):
+    r"""Probability vectors of length n as :math:`\theta = x^2` with x on the unit sphere of R^n.
+
+    Positions are the x: use `to_simplex` on the draws. Every sign of x stands for the same :math:`\theta`,
+    so there is no boundary. A density over :math:`\theta` becomes one over x by `lift`; a Dirichlet with all
+    parameters 1/2 becomes the uniform law. Byrne & Girolami (2013), section 4.2.
+
+    Args:
+        n: Number of coordinates, the length of the last axis.
+
+    Raises:
+        ValueError: ``n`` is less than 2.
+    """
+
+    n: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        if self.n < 2:
+            raise ValueError(f"n = {self.n}: a simplex needs n of 2 or more")
+
+    def to_simplex(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """The probability vector ``x^2``."""
+        return x * x
+
+    def from_simplex(self, theta: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """The non-negative point ``sqrt(theta)``."""
+        return self._sphere.project(jnp.sqrt(theta))
+
+    def log_volume(self, x: Float[Array, "*batch n"]) -> Scalar:
+        r"""Log of :math:`d\theta / dx` up to the constant (n - 1) log 2: the sum of log \|x_i\| over all
+        axes.
+
+        :math:`d\theta` is Lebesgue measure in n - 1 of the coordinates, dx the area of the sphere.
+        """
+        return jnp.sum(jnp.log(jnp.abs(x)))
+
+    def lift(self, log_density: LogDensity) -> Callable[[Float[Array, "*batch n"]], Scalar]:
+        """The log density of x with respect to the sphere's area.
+
+        Args:
+            log_density: Log density of theta with respect to Lebesgue measure on the simplex.
+        """
+
+        def lifted(x: Float[Array, "*batch n"]) -> Scalar:
+            return log_density(self.to_simplex(x)) + self.log_volume(x)
+
+        return lifted
+
+    @property
+    def _sphere(self) -> Sphere:
+        return Sphere(self.n)
+
+    def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """Division by the norm."""
+        return self._sphere.project(x)
+
+    def to_tangent(
+        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch n"]:
+        """``(I - x x') u``."""
+        return self._sphere.to_tangent(x, u)
+
+    def inner(
+        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"], v: Float[Array, "*batch n"]
+    ) -> Scalar:
+        """The dot product."""
+        return self._sphere.inner(x, u, v)
+
+    def riemannian_gradient(
+        self, x: Float[Array, "*batch n"], g: Float[Array, "*batch n"]
+    ) -> Float[Array, "*batch n"]:
+        """The tangent part of the derivative."""
+        return self._sphere.riemannian_gradient(x, g)
+
+    def geodesic(
+        self, x: Float[Array, "*batch n"], v: Float[Array, "*batch n"], t: float | Scalar
+    ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
+        """The great circle."""
+        return self._sphere.geodesic(x, v, t)
+
+    def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
+        """A uniform unit vector with non-negative entries."""
+        return jnp.abs(self._sphere.random_point(key, shape))
+
+    def random_tangent(self, key: RandomKey, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """A standard normal draw, projected."""
+        return self._sphere.random_tangent(key, x)
+
+    def dim(self, shape: tuple[int, ...]) -> int:
+        """``n - 1`` for each point."""
+        return self._sphere.dim(shape)
+
+    def residual(self, x: Float[Array, "*batch n"]) -> Scalar:
+        """Largest deviation of a squared norm from 1."""
+        return self._sphere.residual(x)

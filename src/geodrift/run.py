@@ -1,0 +1,304 @@
+"""The driver: chains, warm-up, thinning, callbacks, and checkpoints that a run continues from bit for bit."""
+
+import time
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key, PyTree
+
+from geodrift._engine import Batching, Chunk, advance, init_chains, is_shared
+from geodrift._errors import Result, SamplingError
+from geodrift._progress import Bar, Pace
+from geodrift._store import DrawStore, settings_of
+from geodrift._types import Position, RandomKey
+from geodrift.samplers import Sampler, StepInfo
+from geodrift.samplers._base import check_position
+
+if TYPE_CHECKING:
+    import xarray
+
+# Draws of one chunk stay on the device within this many bytes, and within this number.
+_CHUNK_BYTES = 64 * 2**20
+_CHUNK_DRAWS = 4096
+_CHUNK_SECONDS = 0.5
+_CHECKPOINT_SECONDS = 5.0
+
+
+class PerChain(NamedTuple):
+    """Starting positions, one for each chain: a pytree whose leaves have a leading axis [chain]."""
+
+    position: PyTree
+
+
+class RunProgress(NamedTuple):
+    """What a callback gets after every chunk."""
+
+    steps: int  # steps taken, warm-up included
+    total: int
+    draws: int  # draws stored, of each chain
+    state: Any  # the chains' states, leading axis [chain]
+    info: StepInfo | None  # of this chunk's draws, leading axes [chain, draw]; None in warm-up
+
+
+class Draws(NamedTuple):
+    """The result of `sample`. All but the state are NumPy arrays."""
+
+    position: PyTree  # leading axes [chain, draw]
+    info: StepInfo  # of the last step of each draw; leading axes [chain, draw]
+    state: Any  # the chains' last states; give it as `initial` to go on
+
+    def to_datatree(self) -> "xarray.DataTree":
+        """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.
+
+        A position that is one array is called ``position``; the leaves of a pytree have their path, joined
+        by points.
+        """
+        # Imported here: arviz-base takes a second to load.
+        from arviz_base import from_dict
+
+        leaves = jax.tree_util.tree_leaves_with_path(self.position)
+        posterior = {_name(path): leaf for path, leaf in leaves}
+        names = {"acceptance": "acceptance_rate"}
+        stats = {names.get(k, k): v for k, v in self.info._asdict().items() if not np.all(np.isnan(v))}
+        return from_dict({"posterior": posterior, "sample_stats": stats})
+
+
+def sample(
+    key: RandomKey,
+    sampler: Sampler,
+    data: PyTree = None,
+    *,
+    batch_size: int | None = None,
+    num_draws: int,
+    num_warmup: int = 0,
+    num_chains: int = 1,
+    thin: int = 1,
+    initial: Position | PerChain | Callable[[RandomKey], Position] | Any = None,
+    callback: Callable[[RunProgress], None] | None = None,
+    progress: bool = False,
+    checkpoint: str | PathLike | None = None,
+) -> Draws:
+    """Run chains of a sampler.
+
+    Chain c is the chain that ``fold_in(key, c)`` gives, whatever the number of chains. Each step draws its
+    minibatch with its own key, with or without replacement as the estimator says, at a cost that does not
+    depend on the data's size.
+
+    Args:
+        key: Random key, from `jax.random.key`.
+        sampler: The Markov kernel.
+        data: A pytree of arrays with leading axis N, or None when the estimator needs none.
+        batch_size: B; None gives every step all of the data.
+        num_draws: Draws stored, of each chain.
+        num_warmup: Steps taken before the first draw is counted.
+        num_chains: Chains, run together.
+        thin: Steps from one stored draw to the next.
+        initial: Where the chains start. A position, shared by all chains; or ``PerChain(positions)``; or a
+            function of a random key that returns a position; or the ``state`` of earlier draws, to go on
+            from there (with the same key the draws are those of one longer run). None takes a random point
+            of the manifold, without batch axes.
+        callback: Called with a `RunProgress` after every chunk of about half a second.
+        progress: Show a progress bar on stderr when the run takes more than two seconds.
+        checkpoint: A directory. The run is kept there, at every moment in a state from which the same call
+            goes on to the very same draws; ``num_draws`` may be larger then.
+
+    Returns:
+        The draws.
+
+    Raises:
+        ValueError: An argument is outside its range, or the checkpoint is of a run with other settings.
+        SamplingError: A step failed; says which and in which chain.
+    """
+    _check_counts(num_draws=num_draws, num_chains=num_chains, thin=thin)
+    if not isinstance(num_warmup, int) or num_warmup < 0:
+        raise ValueError(f"num_warmup = {num_warmup!r}: must be a whole number, 0 or more")
+    data = None if data is None else jax.tree.map(jnp.asarray, data)
+    sampler, batching = _batching(sampler, data, batch_size)
+    state, keys = _start(key, sampler, initial, num_chains)
+    plan = _Plan(num_warmup, num_draws, thin)
+    store = None
+    if checkpoint is not None:
+        start = None if initial is None or callable(initial) else initial
+        settings = settings_of(
+            key,
+            sampler,
+            data,
+            batching,
+            num_warmup=num_warmup,
+            num_chains=num_chains,
+            thin=thin,
+            initial=start,
+        )
+        store = DrawStore(checkpoint, settings)
+    run = _Run(sampler, data, keys, state, plan, batching, store)
+    bar = Bar(plan.total, progress)
+    try:
+        while not run.done:
+            info = run.advance()
+            bar.update(run.steps, run.steps < num_warmup)
+            if callback is not None:
+                callback(RunProgress(run.steps, plan.total, run.draws, run.state, info))
+    finally:
+        bar.close()
+    return run.result()
+
+
+class _Plan(NamedTuple):
+    num_warmup: int
+    num_draws: int
+    thin: int
+
+    @property
+    def total(self) -> int:
+        return self.num_warmup + self.num_draws * self.thin
+
+
+class _Run:
+    """A run under way: the chains' state, the draws so far, and where they are kept."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        data: PyTree,
+        keys: Key[Array, " chain"],
+        state: Any,
+        plan: _Plan,
+        batching: Batching,
+        store: DrawStore | None,
+    ) -> None:
+        self.sampler, self.data, self.keys, self.state = sampler, data, keys, state
+        self.plan, self.batching, self.store = plan, batching, store
+        self.steps, self.pieces = 0, []
+        if store is not None and store.exists:
+            self.steps, self.state, self.pieces = store.load(state, plan.num_draws)
+        self.pace = Pace(_CHUNK_SECONDS if store is None else _CHECKPOINT_SECONDS)
+        size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state.position))
+        self.capacity = max(1, min(plan.num_draws, _CHUNK_DRAWS, _CHUNK_BYTES // max(size, 1)))
+
+    @property
+    def draws(self) -> int:
+        return sum(jax.tree.leaves(piece)[0].shape[0] for piece in self.pieces)
+
+    @property
+    def done(self) -> bool:
+        return self.steps >= self.plan.total
+
+    def advance(self) -> StepInfo | None:
+        """One chunk, of warm-up or of draws; the information of the draws."""
+        begun = time.monotonic()
+        warming_up = self.steps < self.plan.num_warmup
+        if warming_up:
+            # The warm-up is one draw after another that nobody keeps.
+            num_draws, thin = 1, min(self.pace.steps, self.plan.num_warmup - self.steps)
+        else:
+            thin = self.plan.thin
+            num_draws = max(1, min(self.pace.steps // thin, self.capacity, self.plan.num_draws - self.draws))
+        chunk = advance(
+            self.sampler,
+            self.data,
+            self.keys,
+            self.state,
+            jnp.asarray(num_draws, jnp.int32),
+            jnp.asarray(thin, jnp.int32),
+            self.capacity,
+            self.batching,
+        )
+        _raise_failures(chunk)
+        self.state = chunk.state
+        self.steps += num_draws * thin
+        piece = None
+        if not warming_up:
+            piece = jax.tree.map(lambda x: np.asarray(x[:num_draws]), (chunk.position, chunk.info))
+            self.pieces.append(piece)
+        if self.store is not None:
+            self.store.save(self.steps, self.state, piece)
+        self.pace.learn(num_draws * thin, time.monotonic() - begun)
+        return None if piece is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), piece[1])
+
+    def result(self) -> Draws:
+        """All draws, with the chains in front."""
+        position, info = jax.tree.map(
+            lambda *parts: np.ascontiguousarray(np.swapaxes(np.concatenate(parts), 0, 1)), *self.pieces
+        )
+        return Draws(position, info, self.state)
+
+
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")
+
+
+def _batching(sampler: Sampler, data: PyTree, batch_size: int | None) -> tuple[Sampler, Batching]:
+    """The sampler to run and how its batches are drawn."""
+    if data is None:
+        if batch_size is not None:
+            raise ValueError(f"batch_size = {batch_size}: there is no data to draw a batch from")
+        return sampler, Batching(None, True)
+    sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(data)}
+    if len(sizes) != 1 or sizes == {()}:
+        raise ValueError("data: all arrays must have the same leading axis")
+    size = sizes.pop()[0]
+    estimator = getattr(sampler, "estimator", None)
+    expected = getattr(estimator, "data_size", size)
+    if expected != size:
+        raise ValueError(f"data has {size} rows: the estimator's data_size is {expected}")
+    if batch_size is None:
+        return sampler.on_all_data(), Batching(None, True)
+    replacement = getattr(estimator, "replacement", True)
+    largest = None if replacement else size
+    if not isinstance(batch_size, int) or batch_size < 1 or (largest is not None and batch_size > largest):
+        raise ValueError(
+            f"batch_size = {batch_size!r}: must be a whole number from 1 to {largest or 'any size'}"
+        )
+    return sampler, Batching(batch_size, replacement)
+
+
+def _start(
+    key: RandomKey, sampler: Sampler, initial: Any, num_chains: int
+) -> tuple[Any, Key[Array, " chain"]]:
+    """The chains' states and the keys of their steps."""
+    chain_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num_chains))
+    key_start, key_init, key_steps = jax.vmap(lambda k: jax.random.split(k, 3))(chain_keys).T
+    if hasattr(initial, "position") and hasattr(initial, "count"):
+        return _check_state(initial, num_chains), key_steps
+    manifold = sampler.manifold
+    if initial is None:
+        initial = manifold.random_point
+    if isinstance(initial, PerChain):
+        positions = jax.tree.map(jnp.asarray, initial.position)
+        if any(x.shape[:1] != (num_chains,) for x in jax.tree.leaves(positions)):
+            raise ValueError(f"initial: every leaf of PerChain needs a leading axis of length {num_chains}")
+    elif callable(initial):
+        positions = jax.vmap(initial)(key_start)
+    else:
+        positions = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_chains, *jnp.shape(x))), initial)
+    for chain in range(num_chains):
+        check_position(manifold, jax.tree.map(lambda x, c=chain: x[c], positions))
+    return init_chains(sampler, key_init, positions), key_steps
+
+
+def _check_state(state: Any, num_chains: int) -> Any:
+    own = [x for path, x in jax.tree_util.tree_leaves_with_path(state) if not is_shared(path)]
+    if any(jnp.shape(x)[:1] != (num_chains,) for x in own):
+        raise ValueError(
+            f"initial: a state needs a leading axis of length {num_chains}, the number of chains"
+        )
+    return jax.tree.map(jnp.asarray, state)
+
+
+def _raise_failures(chunk: Chunk) -> None:
+    codes = np.asarray(chunk.result)
+    if np.any(codes != Result.OK):
+        steps = np.asarray(chunk.failed_at)
+        chain = int(min(np.flatnonzero(codes != Result.OK), key=lambda c: steps[c]))
+        raise SamplingError(Result(int(codes[chain])), int(steps[chain]), chain)
+
+
+def _name(path: tuple) -> str:
+    parts = (getattr(k, "name", getattr(k, "key", getattr(k, "idx", None))) for k in path)
+    return ".".join(str(part) for part in parts) or "position"

@@ -1,0 +1,116 @@
+"""Geodesic Monte Carlo: Hamiltonian Monte Carlo on a manifold; Byrne & Girolami (2013), Algorithm 1."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from geodrift import _tree
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Tangent
+from geodrift.estimators import Full
+from geodrift.integrators import drift, kick
+from geodrift.manifolds import Manifold
+from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
+from geodrift.schedules import Schedule, as_schedule
+
+
+class GMCState(NamedTuple):
+    """State of `GMC`."""
+
+    position: Position
+    log_density: Scalar  # at the position
+    gradient: Tangent  # at the position, in ambient coordinates
+    count: Count  # steps taken
+
+
+class _Point(NamedTuple):
+    position: Position
+    velocity: Tangent
+    log_density: Scalar
+    gradient: Tangent
+
+
+class GMC(Sampler):
+    """Geodesic Hamiltonian Monte Carlo with a Metropolis test: exact for any step size.
+
+    Each step draws a new velocity at temperature 1, makes L steps of kick/2, drift, kick/2, and accepts with
+    the probability ``min(1, exp(-change of energy))``. A proposal that is not finite is rejected.
+
+    Args:
+        estimator: `Full`: the log density itself is needed.
+        manifold: Where the positions are.
+        step_size: h, time; a number or a `Schedule` of the count.
+        num_steps: L, steps of one trajectory.
+
+    Raises:
+        ValueError: An argument is outside its range.
+
+    Invariant law: exact.
+    """
+
+    estimator: Full
+    manifold: Manifold
+    step_size: Schedule = eqx.field(converter=as_schedule)
+    num_steps: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.estimator, Full):
+            raise ValueError(
+                f"estimator = {type(self.estimator).__name__}: GMC needs Full, for its log density"
+            )
+        if not isinstance(self.num_steps, int) or self.num_steps < 1:
+            raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
+
+    def init(self, key: RandomKey, position: Position) -> GMCState:
+        """The state, with log density and gradient at the position."""
+        del key
+        position = check_position(self.manifold, position)
+        value, gradient = self.estimator.value_and_gradient(position)
+        return GMCState(position, value, gradient, jnp.zeros((), jnp.int32))
+
+    def step(self, key: RandomKey, state: GMCState, batch: Batch = None) -> tuple[GMCState, StepInfo]:
+        """One trajectory and its test; ``batch`` is ignored."""
+        del batch
+        key_velocity, key_test = jax.random.split(key)
+        velocity = self.manifold.random_tangent(key_velocity, state.position)
+        start = _Point(state.position, velocity, state.log_density, state.gradient)
+        end = self._trajectory(start, self.step_size(state.count))
+        log_ratio = self._energy(start) - self._energy(end)
+        # A NaN compares false, hence rejects; so does an infinite density, which no finite one could leave
+        # again.
+        sound = jnp.isfinite(end.log_density) & jnp.isfinite(log_ratio)
+        probability = jnp.where(sound, jnp.exp(jnp.minimum(log_ratio, 0)), 0)
+        accept = jax.random.uniform(key_test, dtype=probability.dtype) < probability
+        kept = _tree.where(accept, end, start)
+        info = self._info(kept, velocity, probability)
+        return GMCState(kept.position, kept.log_density, kept.gradient, state.count + 1), info
+
+    def _trajectory(self, point: _Point, h: Scalar) -> _Point:
+        def leapfrog(_: Count, at: _Point) -> _Point:
+            velocity = kick(self.manifold, at.position, at.velocity, at.gradient, h / 2)
+            position, velocity = drift(self.manifold, at.position, velocity, h)
+            value, gradient = self.estimator.value_and_gradient(position)
+            return _Point(position, kick(self.manifold, position, velocity, gradient, h / 2), value, gradient)
+
+        if self.num_steps == 1:
+            return leapfrog(0, point)
+        return jax.lax.fori_loop(0, self.num_steps, leapfrog, point)
+
+    def _energy(self, point: _Point) -> Scalar:
+        kinetic = self.manifold.inner(point.position, point.velocity, point.velocity) / 2
+        return kinetic - point.log_density
+
+    def _info(self, point: _Point, velocity: Tangent, probability: Scalar) -> StepInfo:
+        gradient = self.manifold.riemannian_gradient(point.position, point.gradient)
+        norm = jnp.sqrt(self.manifold.inner(point.position, gradient, gradient))
+        code, residual = result_code(
+            self.manifold, point.position, norm + point.log_density, jnp.zeros((), bool)
+        )
+        return StepInfo(
+            result=code,
+            residual=residual,
+            kinetic_temperature=kinetic_temperature(self.manifold, point.position, velocity),
+            gradient_norm=norm,
+            acceptance=probability,
+        )

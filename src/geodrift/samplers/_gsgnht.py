@@ -1,0 +1,118 @@
+"""Geodesic stochastic gradient Nosé-Hoover thermostats; Liu, Zhu & Song (2016), eq. 6, Algorithm 2."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from geodrift._tree import as_float_arrays
+from geodrift._types import Batch, Count, Position, RandomKey, Tangent
+from geodrift.estimators import Estimator
+from geodrift.integrators import Phase
+from geodrift.manifolds import Manifold
+from geodrift.samplers._base import Sampler, StepInfo, check_position
+from geodrift.samplers._kinetic import KineticSettings, check_kinetic, kinetic_step
+from geodrift.schedules import Schedule, as_schedule
+
+_THERMOSTATS = ("global", "leaf")
+
+
+class GSGNHTState(NamedTuple):
+    """State of `GSGNHT`."""
+
+    position: Position
+    velocity: Tangent
+    thermostat: PyTree[Float[Array, ""]]  # xi: a scalar, or a tree of scalars like the position
+    estimator: Any  # the estimator's kept state
+    count: Count  # steps taken
+
+
+class GSGNHT(Sampler):
+    r"""Langevin dynamics on a manifold whose damping adapts to gradient noise of unknown, isotropic variance.
+
+    .. math:: dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad d\xi = (|v|^2 / m - 1)\,dt
+
+    with m the manifold's dimension. :math:`\xi` settles at C plus h V / 2 and fluctuates by about
+    :math:`1/\sqrt m`; from any start it takes some multiples of :math:`m`-independent time of order 1/C plus
+    :math:`\sqrt{2}` to do so. Noise that is not isotropic is not corrected: a kinetic temperature of 1 is no
+    evidence.
+
+    Args:
+        estimator: Gradient of the log density of all the data. A noise variance that it states is subtracted
+            from the injected noise; the thermostat deals with the rest.
+        manifold: Where the positions are.
+        step_size: h, the time of an inner step; a number or a `Schedule` of the count.
+        friction: C, 1/time; a number. The thermostat starts there.
+        num_steps: L, inner steps in one draw.
+        thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
+            dimension.
+        composition: ``"ABOBA"``, ``"BAOAB"``, ``"OBABO"`` or ``"liu"``, the paper's own.
+        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
+
+    Raises:
+        ValueError: An argument is outside its range.
+
+    Invariant law: exact as h -> 0.
+    """
+
+    estimator: Estimator
+    manifold: Manifold
+    step_size: Schedule = eqx.field(converter=as_schedule)
+    friction: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1.0)
+    num_steps: int = eqx.field(static=True, default=1)
+    thermostat: str = eqx.field(static=True, default="global")
+    composition: str = eqx.field(static=True, default="ABOBA")
+    reuse_batch: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        if self.thermostat not in _THERMOSTATS:
+            raise ValueError(f"thermostat = {self.thermostat!r}: must be one of {', '.join(_THERMOSTATS)}")
+        if self.friction.ndim:
+            raise ValueError(
+                f"friction has shape {self.friction.shape}: under a thermostat it must be a number"
+            )
+        check_kinetic(self._settings(jnp.zeros((), jnp.int32)))
+
+    @property
+    def batch_axes(self) -> tuple[int, ...]:
+        """``(L,)`` where each of several inner steps takes its own batch."""
+        return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
+
+    def on_all_data(self) -> "GSGNHT":
+        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
+        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
+
+    def init(self, key: RandomKey, position: Position) -> GSGNHTState:
+        """A state with a velocity drawn at temperature 1 and the thermostat at C."""
+        position = check_position(self.manifold, position)
+        key_velocity, key_estimator = jax.random.split(key)
+        thermostat = self.friction
+        if self.thermostat == "leaf":
+            thermostat = jax.tree.map(lambda x: self.friction.astype(x.dtype), position)
+        return GSGNHTState(
+            position=position,
+            velocity=self.manifold.random_tangent(key_velocity, position),
+            thermostat=thermostat,
+            estimator=self.estimator.on(self.manifold).init(key_estimator, position),
+            count=jnp.zeros((), jnp.int32),
+        )
+
+    def step(self, key: RandomKey, state: GSGNHTState, batch: Batch = None) -> tuple[GSGNHTState, StepInfo]:
+        """L inner steps of the composition."""
+        phase = Phase(state.position, state.velocity, state.thermostat)
+        phase, kept, info = kinetic_step(key, self._settings(state.count), phase, state.estimator, batch)
+        return GSGNHTState(*phase, kept, state.count + 1), info
+
+    def _settings(self, count: Count) -> KineticSettings:
+        return KineticSettings(
+            estimator=self.estimator,
+            manifold=self.manifold,
+            step_size=self.step_size(count),
+            friction=self.friction,
+            num_steps=self.num_steps,
+            composition=self.composition,
+            reuse_batch=self.reuse_batch,
+        )

@@ -1,0 +1,104 @@
+"""Step sizes as functions of the step count, never of the clock."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from geodrift._errors import is_concrete
+from geodrift._tree import as_float_arrays
+
+
+class Schedule(eqx.Module):
+    """A step size that may change with the number of steps taken."""
+
+    @abc.abstractmethod
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """Step size, in diffusion time, of step number ``count`` (from 0)."""
+
+
+class Constant(Schedule):
+    """The same step size at every step.
+
+    Args:
+        value: The step size.
+
+    Raises:
+        ValueError: ``value`` is not positive.
+    """
+
+    value: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+
+    def __check_init__(self) -> None:
+        check_positive("step_size", self.value)
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The value."""
+        del count
+        return self.value
+
+
+class PolynomialDecay(Schedule):
+    r"""Step size :math:`a (b + n)^{-c}` at count n.
+
+    Args:
+        a: Scale; positive.
+        b: Offset; positive.
+        c: Power; 0 or more. The bias of an average vanishes for c in (0, 1].
+
+    Raises:
+        ValueError: An argument is outside its range.
+    """
+
+    a: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+    b: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1.0)
+    c: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1.0 / 3.0)
+
+    def __check_init__(self) -> None:
+        check_positive("a", self.a)
+        check_positive("b", self.b)
+        if is_concrete(self.c) and not jnp.all(self.c >= 0):
+            raise ValueError(f"c = {self.c}: the power must be 0 or more")
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The step size at ``count``."""
+        return self.a * (self.b + count) ** -self.c
+
+
+class WarmUp(Schedule):
+    """Geometric decay from ``start`` to ``end`` over ``num_steps`` steps, then ``end`` for ever.
+
+    Args:
+        start: Step size at count 0.
+        end: Step size from count ``num_steps`` on.
+        num_steps: Length of the decay; positive.
+
+    Raises:
+        ValueError: An argument is not positive.
+    """
+
+    start: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+    end: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+    num_steps: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+
+    def __check_init__(self) -> None:
+        for name in ("start", "end", "num_steps"):
+            check_positive(name, getattr(self, name))
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The step size at ``count``."""
+        left = 1.0 - jnp.minimum(count / self.num_steps, 1.0)
+        return self.end * (self.start / self.end) ** left
+
+
+def as_schedule(step_size: Any) -> Schedule:
+    """``step_size`` itself when it is a schedule, else the constant schedule of that number."""
+    return step_size if isinstance(step_size, Schedule) else Constant(step_size)
+
+
+def check_positive(name: str, value: Array) -> None:
+    """Raise ValueError when ``value`` is concrete and an entry is not positive and finite."""
+    if is_concrete(value) and not jnp.all((value > 0) & jnp.isfinite(value)):
+        raise ValueError(f"{name} = {value}: must be positive and finite")
