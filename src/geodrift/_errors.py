@@ -6,7 +6,7 @@ import jax
 
 
 class Result(enum.IntEnum):
-    """Code in ``info.result``. Inside jit nothing raises; `geodrift.sample` raises `SamplingError` once a chunk."""
+    """Code in ``info.result``; inside jit nothing raises, `geodrift.sample` does, once a chunk."""
 
     OK = 0
     NEGATIVE_NOISE_VARIANCE = 1
@@ -26,8 +26,9 @@ _MESSAGES = {
         "take a smaller step_size, a larger friction, a larger batch or a control variate"
     ),
     Result.LEFT_MANIFOLD: "the position left the manifold; take a smaller step_size or float64",
-    Result.NON_FINITE: "a position, velocity or gradient is not finite; take a smaller step_size or check the
-    density",
+    Result.NON_FINITE: (
+        "a position, velocity or gradient is not finite; take a smaller step_size or check the density"
+    ),
 }
 
 

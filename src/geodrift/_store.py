@@ -25,7 +25,7 @@ _FORMAT = 1
 def settings_of(
     key: RandomKey, sampler: Sampler, data: PyTree, batching: Batching, *, initial: Any, **counts: int
 ) -> dict[str, Any]:
-    """Everything that determines the draws, as JSON values; functions by their names, arrays by their digests."""
+    """Everything that determines the draws: functions by their names, arrays by their digests."""
     return {
         "format": _FORMAT,
         "key": str(jax.random.key_impl(key)) + checkpoint.digest(jax.random.key_data(key)),

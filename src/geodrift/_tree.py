@@ -69,5 +69,5 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool
 
 
 def as_float_arrays(x: PyTree) -> PyTree:
-    """Every number in ``x`` as a floating-point array, so that it is a leaf and not a constant of the trace."""
+    """Every number in ``x`` as a floating-point array: a leaf, not a constant of the trace."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(leaf, float)), x)

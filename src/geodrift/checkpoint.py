@@ -1,4 +1,4 @@
-"""Arrays and JSON on disk, written so that a process killed at any moment leaves the old or the new, never a mixture."""
+"""Arrays and JSON on disk; a process killed at any moment leaves the old or the new, never a mixture."""
 
 import hashlib
 import json

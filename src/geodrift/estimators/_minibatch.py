@@ -46,8 +46,9 @@ class MinibatchPrepared(NamedTuple):
 
 
 class Minibatch(Estimator):
-    r"""Prior gradient plus N/B times the sum of the likelihood gradients of a batch; Liu et al. (2016),
-    section 2.
+    r"""Prior gradient plus N/B times the sum of a batch's likelihood gradients.
+
+    Liu et al. (2016), section 2.
 
     Args:
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.

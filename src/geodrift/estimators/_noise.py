@@ -1,4 +1,4 @@
-"""The variance of a minibatch gradient, given or estimated from the gradients of its data (empirical Fisher)."""
+"""The variance of a minibatch gradient, given or estimated from its data's gradients (empirical Fisher)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -12,7 +12,7 @@ class Composition(NamedTuple):
 
     name: str
     flows: tuple[tuple[str, float], ...]
-    """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping alone, N noise alone."""
+    """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping only, N noise only."""
 
     subtraction: Literal["block", "split", "injected"]
     """Where the gradient noise enters relative to the injected noise: both in one block around O at one

@@ -33,7 +33,7 @@ class Basis(NamedTuple):
 
 
 def is_matrix(variance: Array, x: Array) -> bool:
-    """Whether a noise variance is a matrix: it does not broadcast to the leaf, which a scalar or a diagonal does."""
+    """Whether a noise variance is a matrix; a scalar or a diagonal broadcasts to the leaf, a matrix does not."""
     if variance.ndim > x.ndim:
         return True
     pairs = zip(variance.shape[::-1], x.shape[::-1], strict=False)

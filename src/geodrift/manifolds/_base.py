@@ -50,7 +50,7 @@ class Manifold(eqx.Module):
 
     @abc.abstractmethod
     def dim(self, shape: tuple[int, ...]) -> int:
-        """Dimension of the manifold of positions of this shape, batch axes counted: K(V-1) for K points of S^(V-1)."""
+        """Dimension of the positions of this shape, batch axes counted: K(V-1) for K points of S^(V-1)."""
 
     @abc.abstractmethod
     def residual(self, x: Position) -> Float[Array, ""]:

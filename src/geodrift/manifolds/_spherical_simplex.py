@@ -40,8 +40,9 @@ class SphericalSimplex(Manifold):
         return self._sphere.project(jnp.sqrt(theta))
 
     def log_volume(self, x: Float[Array, "*batch n"]) -> Scalar:
-        r"""Log of :math:`d\theta / dx` up to the constant (n - 1) log 2: the sum of log \|x_i\| over all
-        axes.
+        r"""The log of dtheta/dx up to a constant: the sum of log \|x_i\| over all axes.
+
+        The constant is (n - 1) log 2.
 
         :math:`d\theta` is Lebesgue measure in n - 1 of the coordinates, dx the area of the sphere.
         """

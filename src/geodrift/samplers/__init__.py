@@ -1,4 +1,4 @@
-"""Markov kernels: ``state = sampler.init(key, position)``, then ``state, info = sampler.step(key, state, batch)``."""
+"""Markov kernels: ``init(key, position) -> state`` and ``step(key, state, batch) -> (state, info)``."""
 
 from geodrift._errors import Result as Result
 from geodrift.samplers._base import Sampler as Sampler
