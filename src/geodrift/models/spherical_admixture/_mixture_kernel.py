@@ -1,0 +1,174 @@
+r"""Topic mixtures of documents given the topics: geodesic Monte Carlo on the simplex, compiled.
+
+A document with unit vector v has, given the topics beta, the log density (Liu et al. 2016, Eq. 9)
+
+.. math:: \kappa \frac{v'\beta\theta}{|\beta\theta|} + \sum_k (\alpha_k - 1) \log\theta_k
+
+over its mixture theta on the simplex. With c = beta v [K] and the Gram matrix G = beta beta' [K, K] it needs no vector of the vocabulary's length: v'beta theta =
+c'theta and |beta theta|^2 = theta'G theta, so a leapfrog step costs K^2 multiply-adds. The flow is the straight line with exact
+reflection in the faces; the Metropolis test makes the transition exact whatever the step size.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from geodrift.models._random_streams import fill_normal, open_stream, uniform
+
+TARGET_ACCEPTANCE = 0.8
+STEP_JITTER = 0.2  # each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives
+
+
+@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _force(theta, affinity, gram, concentration, prior, force):
+    """Gradient of the log density projected on the tangent space (sum zero), into ``force``; returns v'beta theta and |beta theta|."""
+    size = theta.shape[0]
+    squared, dot = 0.0, 0.0
+    for i in range(size):
+        row = 0.0
+        for j in range(size):
+            row += gram[i, j] * theta[j]
+        force[i] = row
+        squared += row * theta[i]
+        dot += affinity[i] * theta[i]
+    norm = math.sqrt(squared)
+    scale = concentration / norm
+    slope = dot / squared
+    mean = 0.0
+    for i in range(size):
+        force[i] = scale * (affinity[i] - slope * force[i])
+        if prior[i] != 1.0:
+            force[i] += (prior[i] - 1.0) / theta[i]
+        mean += force[i]
+    mean /= size
+    for i in range(size):
+        force[i] -= mean
+    return dot, norm
+
+
+@numba.njit(cache=True)
+def _drift(theta, velocity, time):
+    """Straight line for ``time``, reflected within the simplex at each face it meets."""
+    size = theta.shape[0]
+    while True:
+        first, face = time, -1
+        for i in range(size):
+            if velocity[i] < 0.0 and theta[i] < -velocity[i] * first:
+                first, face = theta[i] / -velocity[i], i
+        for i in range(size):
+            theta[i] += first * velocity[i]
+        if face < 0:
+            return
+        # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share 2 v_j.
+        theta[face] = 0.0
+        share = 2.0 * velocity[face] / (size - 1)
+        outward = velocity[face]
+        for i in range(size):
+            velocity[i] += share
+        velocity[face] = -outward
+        time -= first
+
+
+@numba.njit(cache=True)
+def _log_density(theta, dot, norm, concentration, prior):
+    total = concentration * dot / norm
+    for i in range(theta.shape[0]):
+        if theta[i] <= 0.0:  # a face: no volume, and log or 1/theta is undefined there
+            return -np.inf
+        if prior[i] != 1.0:
+            total += (prior[i] - 1.0) * math.log(theta[i])
+    return total
+
+
+@numba.njit(cache=True)
+def _trajectory(theta, force, velocity, affinity, gram, concentration, prior, step, num_steps):
+    """Leapfrog in place; returns v'beta theta and |beta theta| at the end."""
+    size = theta.shape[0]
+    dot, norm = 0.0, 1.0
+    for i in range(size):
+        velocity[i] += 0.5 * step * force[i]
+    for n in range(num_steps):
+        _drift(theta, velocity, step)
+        dot, norm = _force(theta, affinity, gram, concentration, prior, force)
+        weight = step if n < num_steps - 1 else 0.5 * step
+        for i in range(size):
+            velocity[i] += weight * force[i]
+    return dot, norm
+
+
+@numba.njit(cache=True)
+def _draw_velocity(velocity, stream):
+    """N(0, I) on the plane sum = 0; returns half its squared norm and the stream."""
+    size = velocity.shape[0]
+    stream = fill_normal(velocity, stream)
+    mean = 0.0
+    for i in range(size):
+        mean += velocity[i]
+    mean /= size
+    energy = 0.0
+    for i in range(size):
+        velocity[i] -= mean
+        energy += velocity[i] * velocity[i]
+    return 0.5 * energy, stream
+
+
+@numba.njit(cache=True, parallel=True)
+def draw_mixtures(
+    mixtures,  # [S, K] start, overwritten by the last state
+    affinities,  # [S, K] beta v
+    gram,  # [K, K]
+    concentration,  # kappa
+    prior,  # [K] alpha
+    step_sizes,  # [S], overwritten while adapting
+    num_leapfrog,
+    burn_in,  # transitions before the first kept draw
+    num_draws,  # N, kept draws
+    adaptation,  # weight of the Robbins-Monro move of log step size; 0 keeps the step sizes
+    seed,
+    chain,
+    step,
+    documents,  # [S] names the random streams
+    draws,  # [S, N, K], output
+):
+    """Draw N mixtures of each of S documents; returns each document's acceptance rate [S]."""
+    size = mixtures.shape[1]
+    acceptance = np.zeros(mixtures.shape[0])
+    for s in numba.prange(mixtures.shape[0]):
+        stream = open_stream(seed, chain, step, documents[s])
+        theta, proposal = mixtures[s].copy(), np.empty(size)
+        force, new_force, velocity = np.empty(size), np.empty(size), np.empty(size)
+        affinity = affinities[s]
+        dot, norm = _force(theta, affinity, gram, concentration, prior, force)
+        current = _log_density(theta, dot, norm, concentration, prior)
+        for n in range(burn_in + num_draws):
+            kinetic, stream = _draw_velocity(velocity, stream)
+            jitter, stream = uniform(stream)
+            length = step_sizes[s] * (1.0 + STEP_JITTER * (2.0 * jitter - 1.0))
+            proposal[:] = theta
+            new_force[:] = force
+            dot, norm = _trajectory(
+                proposal, new_force, velocity, affinity, gram, concentration, prior, length, num_leapfrog
+            )
+            proposed = _log_density(proposal, dot, norm, concentration, prior)
+            new_kinetic = 0.0
+            for i in range(size):
+                new_kinetic += 0.5 * velocity[i] * velocity[i]
+            log_ratio = proposed - new_kinetic - current + kinetic
+            accept = math.exp(min(0.0, log_ratio)) if log_ratio == log_ratio else 0.0  # NaN is a rejection
+            chance, stream = uniform(stream)
+            if chance < accept:
+                theta[:] = proposal
+                force[:] = new_force
+                current = proposed
+            acceptance[s] += accept / (burn_in + num_draws)
+            if adaptation > 0.0:
+                step_sizes[s] *= math.exp(adaptation * (accept - TARGET_ACCEPTANCE))
+            if n >= burn_in:
+                draws[s, n - burn_in] = theta
+        total = 0.0
+        for i in range(size):
+            total += theta[i]
+        for i in range(size):
+            mixtures[s, i] = theta[i] / total
+    return acceptance

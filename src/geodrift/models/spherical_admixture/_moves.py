@@ -1,0 +1,194 @@
+"""One move of the topics, given the documents: by a stochastic-gradient sampler, or by geodesic Monte Carlo on all of the data."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from geodrift.estimators import Full
+from geodrift.manifolds import Sphere
+from geodrift.models.spherical_admixture._documents import DocumentSource
+from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, Statistics, draw_all, estimate, visit
+from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
+from geodrift.samplers import GMC, GSGNHT, SGGMC
+
+STEP_FRACTION = 0.5  # h times the highest frequency; 2 is the limit of stability
+FRICTION_FRACTION = 0.1  # C h once warm
+EARLY_FRICTION = 0.5  # added to C h at the start
+EARLY_STEPS = 200  # steps in which it falls by e
+TUNING_INTERVAL = 20
+TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
+
+
+class Outcome(NamedTuple):
+    """What one outer step met."""
+
+    result: int  # code of `geodrift.Result`
+    kinetic_temperature: float
+    acceptance: float  # of the topics' proposals; NaN without a Metropolis test
+    mixture_acceptance: float
+    statistics: Statistics
+
+
+@eqx.filter_jit
+def _advance(sampler, root, state, batch):
+    return sampler.step(jax.random.fold_in(root, state.count), state, batch)
+
+
+class StochasticMove:
+    """SGGMC or gSGNHT on the topics, the documents' sums renewed from a minibatch before each step.
+
+    Args:
+        source: The documents.
+        settings: Resolved settings.
+        prior: The topics' prior.
+        mixtures: How mixtures are renewed.
+    """
+
+    def __init__(self, source: DocumentSource, settings: Settings, prior: TopicPrior, mixtures: MixtureSampler) -> None:
+        self.source, self.settings, self.mixtures = source, settings, mixtures
+        self.estimator = TopicGradient(prior, jnp.float32(settings.document_concentration))
+        self.manifold = Sphere(source.num_words)
+        self.tune(np.array([1e-6, 1.0]))
+
+    @property
+    def documents_per_step(self) -> int:
+        """Documents whose mixtures one step renews."""
+        return min(self.settings.batch_size, self.source.num_documents)
+
+    def initial_state(self, key: jax.Array, topics: np.ndarray) -> Any:
+        """The core sampler's state."""
+        return self.sampler.init(key, jnp.asarray(topics, jnp.float32))
+
+    def tune(self, tuned: np.ndarray) -> None:
+        """Take step size and friction ``[h, C]``."""
+        make = SGGMC if self.settings.method == "sggmc" else GSGNHT
+        self.tuned = tuned
+        self.sampler = make(
+            self.estimator,
+            self.manifold,
+            step_size=jnp.float32(tuned[0]),
+            friction=jnp.float32(tuned[1]),
+            num_steps=self.settings.num_steps,
+            reuse_batch=True,
+        )
+
+    def _adapt(self, statistics: Statistics, count: int) -> None:
+        """Step size and friction from the curvature and the gradient noise.
+
+        The curvature is kappa times the coupling's largest eigenvalue: h sqrt(curvature) = `STEP_FRACTION`. Where there is gradient noise of variance V also
+        h sqrt(V) <= 1, and C h = V h^2 if that is more than `FRICTION_FRACTION`: the injected variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
+        """
+        curvature = self.settings.document_concentration * float(np.linalg.eigvalsh(statistics.coupling)[-1])
+        noise = float(statistics.noise_variance.max())
+        step_size = self.settings.step_size
+        if step_size is None:
+            step_size = min(STEP_FRACTION / np.sqrt(curvature), 1.0 / np.sqrt(noise) if noise > 0 else np.inf)
+        friction = self.settings.friction
+        if friction is None:
+            early = EARLY_FRICTION * np.exp(-count / EARLY_STEPS)
+            friction = (max(FRICTION_FRACTION, noise * step_size**2) + early) / step_size
+        self.tune(np.array([step_size, friction]))
+
+    def step(
+        self, latents: Latents, state: Any, root: jax.Array, documents: np.ndarray, count: int, adaptation: float
+    ) -> tuple[Any, Outcome]:
+        """Mixtures of the minibatch, then ``num_steps`` steps of the topics; ``adaptation`` 0 leaves every step size as it is."""
+        renew = visit if self.settings.latents == "kept" else estimate
+        rows, topics = self.source.rows(documents), np.asarray(state.position)
+        statistics, acceptance = renew(latents, self.mixtures, documents, rows, topics, count, adaptation)
+        # One batch held over L steps kicks L times the same way: over times longer than L h that is white noise of variance L V.
+        felt = self.settings.num_steps if self.settings.subtract_noise else 0
+        statistics = statistics._replace(noise_variance=felt * statistics.noise_variance)
+        if adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0):
+            self._adapt(statistics, count)
+        state, info = _advance(self.sampler, root, state, _to_device(statistics))
+        return state, Outcome(int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics)
+
+
+def _to_device(statistics: Statistics) -> Sums:
+    """The sums as float32 device arrays; no noise variance where there is none."""
+    noise = None
+    if statistics.noise_variance.any():
+        noise = jnp.asarray(statistics.noise_variance[:, None], jnp.float32)
+    pull, coupling = (np.ascontiguousarray(x, dtype=np.float32) for x in (statistics.pull.T, statistics.coupling))
+    return Sums(jnp.asarray(pull), jnp.asarray(coupling), noise)
+
+
+@eqx.filter_jit
+def _propose(key, topics, mixtures, rows, prior, concentration, step_size, num_steps):
+    sampler = GMC(
+        Full(lambda position: log_joint(position, prior, concentration, rows, mixtures)),
+        Sphere(topics.shape[-1]),
+        step_size=step_size,
+        num_steps=num_steps,
+    )
+    key_start, key_step = jax.random.split(key)
+    return sampler.step(key_step, sampler.init(key_start, topics), None)
+
+
+class TopicState(NamedTuple):
+    """State of `GeodesicMove`: nothing but the topics, as every move draws its velocity."""
+
+    position: jax.Array  # [K, V]
+
+
+class GeodesicMove:
+    """Geodesic Monte Carlo on the topics with all documents' mixtures held: GMC-bGibbs with one mixture a document, an exact Gibbs sampler, and
+    GMC-apprMH with several, whose Metropolis test uses the average over them and is biased (Liu et al. 2016, Appendix B).
+
+    Args: As for `StochasticMove`.
+    """
+
+    def __init__(self, source: DocumentSource, settings: Settings, prior: TopicPrior, mixtures: MixtureSampler) -> None:
+        self.source, self.settings, self.prior = source, settings, prior
+        draws = 1 if settings.method == "gmc-gibbs" else mixtures.num_draws
+        self.mixtures = mixtures._replace(num_draws=draws, burn_in=mixtures.burn_in + mixtures.num_draws - draws)
+        self.concentration = jnp.float32(settings.document_concentration)
+        everything = source.rows(np.arange(source.num_documents)).tocoo()
+        self.rows = Rows(
+            jnp.asarray(everything.row, jnp.int32), jnp.asarray(everything.col, jnp.int32), jnp.asarray(everything.data, jnp.float32)
+        )
+        self.tuned = np.array([1e-6, 0.0])
+
+    @property
+    def documents_per_step(self) -> int:
+        """Documents whose mixtures one step renews: all."""
+        return self.source.num_documents
+
+    def initial_state(self, key: jax.Array, topics: np.ndarray) -> TopicState:
+        """The topics."""
+        del key
+        return TopicState(jnp.asarray(topics, jnp.float32))
+
+    def tune(self, tuned: np.ndarray) -> None:
+        """Take the step size ``[h, unused]``."""
+        self.tuned = tuned
+
+    def step(
+        self, latents: Latents, state: TopicState, root: jax.Array, documents: np.ndarray, count: int, adaptation: float
+    ) -> tuple[TopicState, Outcome]:
+        """All mixtures, then one proposal of the topics; ``adaptation`` 0 leaves every step size as it is."""
+        topics = np.asarray(state.position)
+        statistics, mixtures, acceptance = draw_all(latents, self.mixtures, self.source, topics, count, adaptation)
+        if count == 0:
+            curvature = self.settings.document_concentration * float(np.linalg.eigvalsh(statistics.coupling)[-1])
+            self.tuned = np.array([self.settings.step_size or 0.1 / np.sqrt(curvature), 0.0])
+        moved, info = _propose(
+            jax.random.fold_in(root, count),
+            state.position,
+            jnp.asarray(np.moveaxis(mixtures, 1, 0), jnp.float32),
+            self.rows,
+            self.prior,
+            self.concentration,
+            jnp.float32(self.tuned[0]),
+            self.settings.num_steps,
+        )
+        accepted = float(info.acceptance)
+        if adaptation > 0 and self.settings.step_size is None:
+            self.tuned = np.array([self.tuned[0] * np.exp(adaptation * (accepted - TARGET_ACCEPTANCE)), 0.0])
+        outcome = Outcome(int(info.result), float(info.kinetic_temperature), accepted, acceptance, statistics)
+        return TopicState(moved.position), outcome
