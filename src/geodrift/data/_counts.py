@@ -1,0 +1,98 @@
+"""Counts and vocabularies: reading them, and refusing those that cannot be right."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from geodrift.data._errors import InputError
+
+# The largest integer a float32 count keeps exactly; larger counts could not be told from their neighbours.
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """One word a line, UTF-8; the last line may end without a newline."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"vocabulary file {path} does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"vocabulary file {path} is a directory") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"vocabulary file {path} is not UTF-8 (byte {error.start})") from None
+    # str.splitlines would also split at form feeds and other characters a word may contain.
+    words = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if words == [""]:
+        raise InputError(f"vocabulary file {path} is empty")
+    return words
+
+
+def check_vocabulary(vocabulary: list[str], num_words: int) -> list[str]:
+    """Return the vocabulary as a list of strings that fits `num_words` columns and a line-based file."""
+    words = [str(word) for word in vocabulary]
+    if len(words) != num_words:
+        raise InputError(f"the vocabulary has {len(words):,} words but the counts have {num_words:,} columns")
+    broken = next((i for i, word in enumerate(words) if "\n" in word or "\r" in word), None)
+    if broken is not None:
+        raise InputError(f"word {broken} of the vocabulary contains a line break: {words[broken]!r}")
+    return words
+
+
+def read_counts(path: Path) -> sp.csr_matrix:
+    """Read a matrix saved by `scipy.sparse.save_npz`, documents by words."""
+    path = Path(path)
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty")
+    try:
+        return sp.csr_matrix(sp.load_npz(path))
+    except (ValueError, OSError, KeyError, EOFError) as error:
+        raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error})") from None
+    except Exception as error:
+        # zipfile.BadZipFile and zlib.error derive from Exception itself.
+        raise InputError(f"{path} is damaged or was cut off ({error})") from None
+
+
+def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
+    """Return canonical CSR counts (int32 where every value is a whole number, else float32).
+
+    Args:
+        matrix: Documents by words.
+        signed: Allow negative values, for embeddings; counts have none.
+
+    Raises:
+        InputError: No documents, no words, nothing but zeros, a value that is not finite, or a negative one.
+    """
+    rows = sp.csr_matrix(matrix, copy=True)
+    if rows.shape[0] == 0:
+        raise InputError("the input has no documents")
+    if rows.shape[1] == 0:
+        raise InputError("the input has no words")
+    if rows.dtype.kind not in "biuf":
+        raise InputError(f"counts must be numbers, got dtype {rows.dtype}")
+    _refuse(rows, ~np.isfinite(rows.data), "is not a finite number")
+    if not signed:
+        _refuse(rows, rows.data < 0, "is negative")
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if rows.nnz == 0:
+        raise InputError("every document is empty: the counts are all zero")
+    return sp.csr_matrix((_narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _refuse(rows: sp.csr_matrix, bad: np.ndarray, why: str) -> None:
+    if bad.any():
+        place = int(np.argmax(bad))
+        document = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        value, word, number = rows.data[place], rows.indices[place], int(bad.sum())
+        raise InputError(f"the count of word {word} in document {document} {why}: {value} ({number:,} such)")
+
+
+def _narrow(data: np.ndarray) -> np.ndarray:
+    whole = data.dtype.kind in "biu" or bool(np.all(data == np.rint(data)))
+    if whole and np.abs(data).max(initial=0) <= _INT32_MAX:
+        return data.astype(np.int32)
+    narrow = data.astype(np.float32)
+    if not np.isfinite(narrow).all():
+        raise InputError(f"the largest count, {data.max()}, is beyond single precision")
+    return narrow

@@ -1,0 +1,118 @@
+"""Where documents come from: a source is a picklable description that one worker reads from end to end."""
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from geodrift.data._errors import InputError
+
+_FILES_A_SOURCE = 1000
+
+
+@dataclass(frozen=True)
+class Source:
+    """Text files (one document each), or one JSONL or CSV file (one document a record)."""
+
+    kind: str  # "text", "jsonl" or "csv"
+    paths: tuple[str, ...]
+    text_field: str = "text"
+    encoding: str = "utf-8-sig"
+
+
+def find_sources(
+    inputs: Sequence[str | Path], text_field: str = "text", encoding: str = "utf-8-sig"
+) -> list[Source]:
+    """List the sources behind the inputs, in an order that depends on names only.
+
+    Raises:
+        InputError: An input that does not exist, an empty file, or a directory without files.
+    """
+    sources = []
+    for path in map(Path, inputs):
+        if path.is_dir():
+            files = _files_below(path)
+            if not files:
+                raise InputError(f"directory {path} holds no files")
+            groups = [files[i : i + _FILES_A_SOURCE] for i in range(0, len(files), _FILES_A_SOURCE)]
+            sources += [Source("text", tuple(group), text_field, encoding) for group in groups]
+            continue
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
+        if path.stat().st_size == 0:
+            raise InputError(f"{path} is empty")
+        kind = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}.get(path.suffix.lower(), "text")
+        sources.append(Source(kind, (str(path),), text_field, encoding))
+    return sources
+
+
+def read_documents(source: Source) -> Iterator[str]:
+    """The texts of a source, in order.
+
+    Raises:
+        InputError: A file that is not text in the stated encoding, a record without the text field.
+    """
+    readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv}
+    for path in source.paths:
+        try:
+            yield from readers[source.kind](path, source)
+        except UnicodeDecodeError as error:
+            name = source.encoding.removesuffix("-sig")
+            raise InputError(f"{path} is not {name} text (byte {error.start}); give its --encoding") from None
+        except LookupError as error:
+            raise InputError(f"unknown encoding {source.encoding!r}: {error}") from None
+
+
+def _files_below(folder: Path) -> list[str]:
+    found = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [os.path.join(parent, name) for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
+def _read_text(path: str, source: Source) -> Iterator[str]:
+    text = Path(path).read_text(encoding=source.encoding)
+    if "\x00" in text:
+        raise InputError(f"{path} is a binary file, not text")
+    yield text
+
+
+def _read_jsonl(path: str, source: Source) -> Iterator[str]:
+    with open(path, encoding=source.encoding) as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(f"{path}, line {number}: not JSON ({error.msg})") from None
+            yield _text_of(record, source.text_field, f"{path}, line {number}")
+
+
+def _read_csv(path: str, source: Source) -> Iterator[str]:
+    # The default limit of 128 KiB is shorter than many documents.
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    with open(path, encoding=source.encoding, newline="") as stream:
+        reader = csv.DictReader(stream)
+        try:
+            for record in reader:
+                yield _text_of(record, source.text_field, f"{path}, line {reader.line_num}")
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: not CSV ({error})") from None
+
+
+def _text_of(record: object, field: str, where: str) -> str:
+    if not isinstance(record, dict) or field not in record:
+        fields = ", ".join(map(str, record)) if isinstance(record, dict) else "none"
+        raise InputError(f"{where}: no field {field!r} (fields: {fields}); name it with --text-field")
+    value = record[field]
+    # A missing text is an empty document; anything else that is not text is a mistake in the field's name.
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"{where}: field {field!r} holds {type(value).__name__}, not text")
+    return value

@@ -1,0 +1,119 @@
+"""How text becomes words: scikit-learn's rules, with settings that a manifest can hold."""
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from geodrift.data._errors import InputError
+
+# Words of two characters and more that begin with a letter: numbers say little about a topic.
+DEFAULT_TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Tokeniser and pruning.
+
+    Args:
+        min_df: Drop words in fewer documents: a count (int) or a proportion (float). None: 5, or 2 in corpora
+            of fewer than 500 documents.
+        max_df: Drop words in more documents: a count (int) or a proportion (float).
+        max_words: Keep only so many words, those in most documents.
+        stop_words: "english", "none" or a tuple of words.
+        extra_stop_words: Words dropped besides those.
+        ngrams: The longest sequence of words that counts as one.
+        token_pattern: Regular expression of a word, as in `CountVectorizer`.
+    """
+
+    min_df: int | float | None = None
+    max_df: int | float = 0.5
+    max_words: int | None = None
+    stop_words: str | tuple[str, ...] = "english"
+    extra_stop_words: tuple[str, ...] = ()
+    ngrams: int = 1
+    token_pattern: str = DEFAULT_TOKEN_PATTERN
+
+    def __post_init__(self):
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            if isinstance(value, float) and not 0 <= value <= 1:
+                raise InputError(f"{name} as a proportion must lie in [0, 1], got {value}")
+            if isinstance(value, int) and value < 1:
+                raise InputError(f"{name} as a number of documents must be at least 1, got {value}")
+        if self.ngrams < 1:
+            raise InputError(f"ngrams must be at least 1, got {self.ngrams}")
+        if self.max_words is not None and self.max_words < 1:
+            raise InputError(f"max_words must be at least 1, got {self.max_words}")
+        if isinstance(self.stop_words, str) and self.stop_words not in ("english", "none"):
+            raise InputError(f'stop_words must be "english", "none" or words, got {self.stop_words!r}')
+
+    def analyzer(self) -> Callable[[str], list[str]]:
+        """The function from a text to its words (and n-grams)."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        try:
+            # findall returns the group of a pattern with one, which scikit-learn allows.
+            split = re.compile(self.token_pattern).findall
+            vectorizer = CountVectorizer(
+                token_pattern=self.token_pattern,
+                ngram_range=(1, self.ngrams),
+                stop_words=self._stop_list(split),
+            )
+            return vectorizer.build_analyzer()
+        except (re.error, ValueError) as error:
+            raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
+
+    def _stop_list(self, split: Callable[[str], list[str]]) -> list[str] | None:
+        words = {word.lower() for word in self.extra_stop_words}
+        if self.stop_words == "english":
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+            words |= ENGLISH_STOP_WORDS
+        elif self.stop_words != "none":
+            words |= {word.lower() for word in self.stop_words}
+        # "don't" reaches the list as the pieces the pattern makes of it.
+        pieces = {piece for word in words for piece in split(word) if isinstance(piece, str)}
+        return sorted(words | pieces) or None
+
+    def limits(self, documents: int) -> tuple[float, float]:
+        """Smallest and largest document frequency kept in a corpus of that size."""
+        min_df = self.min_df
+        if min_df is None:
+            min_df = 2 if documents < 500 else 5
+        low = min_df if isinstance(min_df, int) else min_df * documents
+        high = self.max_df if isinstance(self.max_df, int) else self.max_df * documents
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        values = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return cls(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        )
+
+
+def read_stop_words(path: Path) -> tuple[str, ...]:
+    """Words separated by white space, UTF-8."""
+    try:
+        return tuple(Path(path).read_text(encoding="utf-8-sig").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read stop words from {path}: {error}") from None
+
+
+def parse_frequency(text: str, name: str) -> int | float:
+    """A document frequency as typed: "5" is a count, "0.5" a proportion."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{name} must be a count like 5 or a proportion like 0.5, got {text!r}") from None

@@ -1,0 +1,215 @@
+"""The corpus directory: round trips, rows and their cost, damage."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.data import Corpus, InputError, _shards
+from geodrift.data._shards import Shard
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(0)
+    dense = rng.poisson(0.3, size=(57, 11))
+    dense[5] = 0
+    dense[20:23] = 0
+    return sp.csr_matrix(dense)
+
+
+@pytest.fixture
+def words():
+    return ["zeta", "alpha", "école", "b c", "d\x0ce", "x", "y", "z", "w", "v", "u"]
+
+
+@pytest.fixture
+def corpus_path(counts, words, tmp_path, monkeypatch):
+    # Small shards, so that rows cross their borders and one shard is empty.
+    monkeypatch.setattr(_shards, "_MAX_DOCUMENTS", 3)
+    Corpus.from_matrix(counts, words, tmp_path / "corpus")
+    return tmp_path / "corpus"
+
+
+def test_directory_gives_back_what_was_written(corpus_path, counts, words):
+    corpus = Corpus.open(corpus_path)
+    assert corpus.vocabulary == words
+    assert corpus.matrix().dtype == np.int32
+    assert np.array_equal(corpus.matrix().toarray(), counts.toarray())
+    assert np.array_equal(corpus.document_frequencies, (counts.toarray() > 0).sum(0))
+    assert (corpus.num_documents, corpus.num_words, corpus.num_nonzeros) == (57, 11, counts.nnz)
+    assert corpus.num_empty_documents == int((counts.toarray().sum(1) == 0).sum())
+    corpus.verify()
+
+
+def test_saved_corpus_has_the_checksum_of_the_one_written_directly(corpus_path, counts, words, tmp_path):
+    saved = Corpus.from_matrix(counts, words).save(tmp_path / "saved")
+    assert saved.checksum == Corpus.open(corpus_path).checksum
+    assert np.array_equal(saved.matrix().toarray(), counts.toarray())
+
+
+@pytest.mark.parametrize("indices", [[0], [56, 0, 3, 3, 21, 2], [], np.arange(56, -1, -1), [21, 22]])
+def test_rows_come_in_the_order_asked_for(corpus_path, counts, words, indices):
+    expected = counts.toarray()[np.asarray(indices, dtype=int)]
+    for corpus in (Corpus.open(corpus_path), Corpus.from_matrix(counts, words)):
+        assert np.array_equal(corpus.rows(indices).toarray(), expected)
+
+
+@pytest.mark.parametrize("index", [-1, 57])
+def test_rows_outside_are_refused(corpus_path, index):
+    with pytest.raises(IndexError, match="0 to 56"):
+        Corpus.open(corpus_path).rows([index])
+
+
+def test_rows_read_only_the_shards_and_counts_asked_for(corpus_path, monkeypatch):
+    """Cost is that of the rows: no other shard is opened and no other count is touched."""
+    corpus = Corpus.open(corpus_path)
+    opened = []
+    real_open = Shard._open
+    monkeypatch.setattr(Shard, "_open", lambda self: opened.append(self._info.name) or real_open(self))
+    corpus.rows([0, 1, 56])
+    assert opened == [corpus.manifest["shards"][0]["name"], corpus.manifest["shards"][-1]["name"]]
+
+
+def test_rows_of_one_shard_touch_only_their_counts():
+    class Counting(np.ndarray):
+        touched = 0
+
+        def __getitem__(self, key):
+            found = super().__getitem__(key)
+            Counting.touched += np.size(found)
+            return found
+
+    documents, length = 20_000, 4
+    indptr = (np.arange(documents + 1) * length).view(Counting)
+    columns = np.tile(np.arange(length, dtype=np.int32), documents).view(Counting)
+    data = np.ones(documents * length, dtype=np.int32).view(Counting)
+    shard = Shard(_shards.ShardInfo("memory", documents, documents * length), arrays=(indptr, columns, data))
+    shard.rows(np.array([3, 17_000, 5]), length)
+    assert Counting.touched < 100
+
+
+def test_many_shards_do_not_hold_many_files_open(corpus_path, counts, monkeypatch):
+    monkeypatch.setattr("geodrift.data._corpus._MAX_OPEN_SHARDS", 4)
+    corpus = Corpus.open(corpus_path)
+    for _ in range(2):
+        assert np.array_equal(corpus.rows(np.arange(57)).toarray(), counts.toarray())
+    assert sum(shard.is_open for shard in corpus._shards) <= 4
+
+
+def test_large_counts_and_fractions_survive(tmp_path):
+    for values in ([[1.5, 0], [0, 2.25]], [[2**30, 0], [0, 1]]):
+        corpus = Corpus.from_matrix(np.array(values), ["a", "b"]).save(tmp_path / f"c{values[0][0]}")
+        assert np.array_equal(corpus.matrix().toarray(), values)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "vocabulary", "message"),
+    [
+        ([[1.0, np.nan]], ["a", "b"], "word 1 in document 0 is not a finite number"),
+        ([[1.0, np.inf]], ["a", "b"], "not a finite number"),
+        ([[1, 0], [0, -2]], ["a", "b"], "word 1 in document 1 is negative: -2"),
+        ([[1, 0], [0, 2]], ["a", "b", "c"], "vocabulary has 3 words but the counts have 2 columns"),
+        ([[1, 0], [0, 2]], ["a", "b\nc"], "line break"),
+        ([[0, 0], [0, 0]], ["a", "b"], "all zero"),
+        (np.zeros((0, 2)), ["a", "b"], "no documents"),
+        (np.zeros((2, 0)), [], "no words"),
+    ],
+)
+def test_counts_that_cannot_be_right_are_refused_and_nothing_is_written(
+    matrix, vocabulary, message, tmp_path
+):
+    with pytest.raises(InputError, match=message) as error:
+        Corpus.from_matrix(np.asarray(matrix), vocabulary, tmp_path / "out")
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_embeddings_may_be_negative():
+    corpus = Corpus.from_matrix(np.array([[0.6, -0.8]]), signed=True)
+    assert np.allclose(corpus.matrix().toarray(), [[0.6, -0.8]])
+
+
+def test_existing_target_is_left_alone(counts, words, tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match="exists already"):
+        Corpus.from_matrix(counts, words, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_failure_half_way_leaves_nothing(counts, words, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("geodrift.data._corpus.finish_directory", full)
+    with pytest.raises(OSError, match="No space"):
+        Corpus.from_matrix(counts, words, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damage_is_named(corpus_path, tmp_path):
+    def damaged(change):
+        copy = tmp_path / f"copy{len(list(tmp_path.iterdir()))}"
+        shutil.copytree(corpus_path, copy)
+        change(copy)
+        return copy
+
+    def edit(path, **changes):
+        manifest = json.loads((path / "manifest.json").read_text())
+        (path / "manifest.json").write_text(json.dumps(manifest | changes))
+
+    name = "shard-00001-indices.npy"
+    cases = {
+        "has no manifest.json": lambda p: (p / "manifest.json").unlink(),
+        f"{name} is missing": lambda p: (p / name).unlink(),
+        "was cut off": lambda p: (p / name).write_bytes((p / name).read_bytes()[:-2]),
+        "not valid JSON": lambda p: (p / "manifest.json").write_text('{"format'),
+        "format 99, newer": lambda p: edit(p, format_version=99),
+        "of something else": lambda p: edit(p, format="other"),
+    }
+    for message, change in cases.items():
+        with pytest.raises(InputError, match=message):
+            Corpus.open(damaged(change))
+    with pytest.raises(InputError, match="does not exist"):
+        Corpus.open(tmp_path / "nowhere")
+
+
+def test_verify_finds_one_changed_byte(corpus_path):
+    file = corpus_path / "shard-00000-data.npy"
+    content = bytearray(file.read_bytes())
+    content[-4] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"shard-00000-data\.npy has changed"):
+        Corpus.open(corpus_path).verify()
+
+
+def test_verify_finds_an_index_outside_the_vocabulary(corpus_path):
+    corpus = Corpus.open(corpus_path)
+    file = corpus_path / "shard-00000-indices.npy"
+    indices = np.load(file)
+    indices[0] = 11
+    np.save(file, indices)
+    # With the checksum made to agree, the content itself has to give it away.
+    from geodrift.data._files import checksum
+
+    corpus.manifest["checksums"][file.name] = checksum(file)
+    with pytest.raises(InputError, match="outside the vocabulary"):
+        corpus.verify()
+
+
+def test_split_is_a_partition_and_a_function_of_the_seed(counts, words):
+    corpus = Corpus.from_matrix(counts, words)
+    view, aside = corpus.split(10, seed=3)
+    again, aside_again = corpus.split(10, seed=3)
+    other, _ = corpus.split(10, seed=4)
+    assert np.array_equal(view.documents, again.documents)
+    assert (aside != aside_again).nnz == 0
+    assert not np.array_equal(view.documents, other.documents)
+    assert view.num_documents == 47
+    dense = counts.toarray()
+    assert np.array_equal(view.matrix().toarray().sum(0) + aside.toarray().sum(0), dense.sum(0))
+    assert np.array_equal(view.document_frequencies, (view.matrix().toarray() > 0).sum(0))
+    assert np.array_equal(view.rows([4, 0]).toarray(), dense[view.documents[[4, 0]]])
+    assert aside.toarray().sum(1).min() > 0

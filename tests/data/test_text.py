@@ -1,0 +1,204 @@
+"""From text to counts, against scikit-learn's CountVectorizer."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+from geodrift.data import (
+    Corpus,
+    InputError,
+    TextOptions,
+    build_corpus,
+    count_words,
+    demo_corpus,
+    describe,
+    find_sources,
+    parse_frequency,
+    prune_columns,
+)
+
+TEXTS = [
+    "The sphere has a constant curvature, and the geodesic is a great circle.",
+    "A geodesic on the sphere; the circle again. Don't stop at 42 circles!",
+    "Der Kreis: une école à côté - sphere SPHERE Sphere x1 snake_case",
+    "the and of a",
+    "curvature curvature geodesic école",
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "texts" / "deep").mkdir(parents=True)
+    for number, text in enumerate(TEXTS):
+        place = tmp_path / "texts" / ("deep" if number >= 3 else ".") / f"{number}.txt"
+        place.write_text(text, encoding="utf-8")
+    (tmp_path / "texts" / ".hidden").write_text("hidden hidden")
+    return tmp_path / "texts"
+
+
+def dense_by_word(corpus):
+    return {
+        word: column.tolist()
+        for word, column in zip(corpus.vocabulary, corpus.matrix().toarray().T, strict=True)
+    }
+
+
+@pytest.mark.parametrize("ngrams", [1, 2])
+@pytest.mark.parametrize(("min_df", "max_df"), [(1, 1.0), (2, 1.0), (2, 0.5), (0.3, 3), (1, 2)])
+@pytest.mark.parametrize("stop_words", ["none", "english"])
+def test_counts_are_those_of_count_vectorizer(folder, ngrams, min_df, max_df, stop_words):
+    options = TextOptions(min_df=min_df, max_df=max_df, ngrams=ngrams, stop_words=stop_words)
+    corpus = build_corpus(find_sources([folder]), options)
+    reference = CountVectorizer(
+        min_df=min_df,
+        max_df=max_df,
+        ngram_range=(1, ngrams),
+        stop_words=None if stop_words == "none" else stop_words,
+        token_pattern=options.token_pattern,
+    )
+    # The walk is by full path: 0, 1, 2, then the deeper folder.
+    expected = reference.fit_transform(TEXTS)
+    assert corpus.vocabulary == reference.get_feature_names_out().tolist()
+    assert np.array_equal(corpus.matrix().toarray(), expected.toarray())
+
+
+def test_every_form_of_input_gives_the_same_corpus(folder, tmp_path):
+    options = TextOptions(min_df=1, max_df=1.0)
+    records = [json.dumps({"id": i, "body": text}) for i, text in enumerate(TEXTS)]
+    (tmp_path / "a.jsonl").write_text("\n".join(records) + "\n\n", encoding="utf-8")
+    quoted = "".join(f'{i},"{text}"\n' for i, text in enumerate(TEXTS))
+    (tmp_path / "a.csv").write_text("\ufeffid,body\n" + quoted, encoding="utf-8")
+    files = [folder / f"{i}.txt" for i in range(3)] + [folder / "deep" / f"{i}.txt" for i in (3, 4)]
+    reference = dense_by_word(build_corpus(find_sources([folder]), options))
+    for inputs in ([tmp_path / "a.jsonl"], [tmp_path / "a.csv"], files):
+        corpus = build_corpus(find_sources(inputs, text_field="body"), options)
+        assert dense_by_word(corpus) == reference
+
+
+def test_directory_built_by_a_pool_equals_the_one_in_memory(folder, tmp_path):
+    options = TextOptions(min_df=1, max_df=1.0)
+    sources = find_sources([folder, folder / "0.txt"])
+    built = build_corpus(sources, options, tmp_path / "out", workers=2)
+    in_memory = build_corpus(sources, options)
+    assert built.vocabulary == in_memory.vocabulary
+    assert np.array_equal(built.matrix().toarray(), in_memory.matrix().toarray())
+    assert np.array_equal(built.document_frequencies, in_memory.document_frequencies)
+    assert built.manifest["dropped"] == in_memory.manifest["dropped"]
+    built.verify()
+
+
+def test_blocks_do_not_change_the_counts(folder, monkeypatch):
+    options = TextOptions(min_df=1, max_df=1.0)
+    whole = build_corpus(find_sources([folder]), options).matrix().toarray()
+    monkeypatch.setattr("geodrift.data._build._DOCUMENTS_A_BLOCK", 2)
+    assert np.array_equal(build_corpus(find_sources([folder]), options).matrix().toarray(), whole)
+
+
+def test_documents_without_words_stay_as_rows_and_are_reported(folder):
+    corpus = build_corpus(find_sources([folder]), TextOptions(min_df=2, max_df=1.0))
+    assert corpus.num_documents == 5
+    assert corpus.matrix()[3].nnz == 0
+    assert corpus.num_empty_documents == 1
+    assert any("1 documents are empty" in line for line in describe(corpus))
+
+
+def test_what_was_dropped_adds_up(folder):
+    everything = build_corpus(find_sources([folder]), TextOptions(min_df=1, max_df=1.0)).num_words
+    corpus = build_corpus(find_sources([folder]), TextOptions(min_df=2, max_df=2, max_words=1))
+    assert corpus.num_words + sum(corpus.manifest["dropped"].values()) == everything
+    assert all(corpus.manifest["dropped"].values())
+
+
+def test_stop_words_match_the_pieces_the_pattern_makes(folder):
+    options = TextOptions(min_df=1, max_df=1.0, stop_words=("Don't", "Sphere"))
+    words = build_corpus(find_sources([folder]), options).vocabulary
+    assert "sphere" not in words
+    assert "don" not in words
+    assert "the" in words
+
+
+def test_a_given_vocabulary_is_counted_in_its_own_order(folder):
+    words = ["sphere", "absent", "circle", "sphere"]
+    counts = count_words(find_sources([folder]), TextOptions(stop_words="none"), words).toarray()
+    assert counts.tolist() == [[1, 0, 1, 0], [1, 0, 1, 0], [3, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+
+
+def test_counts_are_pruned_only_when_asked():
+    matrix = np.array([[1, 1, 0, 4], [1, 0, 0, 4], [1, 1, 0, 4]])
+    corpus = Corpus.from_matrix(matrix, ["every", "two", "never", "often"])
+    assert corpus.vocabulary == ["every", "two", "never", "often"]
+    pruned = prune_columns(corpus, TextOptions(min_df=2, max_df=2))
+    assert pruned.vocabulary == ["two"]
+    assert pruned.matrix().toarray().tolist() == [[1], [0], [1]]
+    with pytest.raises(InputError, match="no words are left"):
+        prune_columns(corpus, TextOptions(min_df=4))
+
+
+def test_options_survive_json():
+    options = TextOptions(min_df=3, max_df=0.2, stop_words=("a", "b"), ngrams=2, max_words=7)
+    assert TextOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"", "is empty"),
+        ("a.txt", b"\xff\xfe bad \xff", "not utf-8 text"),
+        ("a.txt", b"PK\x00\x01", "binary"),
+        ("a.txt", b"1 2 3 , . !", "no words are left"),
+        ("a.jsonl", b"\n", "no documents"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "cut', "a.jsonl, line 2: not JSON"),
+        ("a.jsonl", b'{"body": "fine"}', r"no field 'text' \(fields: body\)"),
+        ("a.jsonl", b'{"text": 3}', "holds int, not text"),
+        ("a.csv", b"id,body\n1,fine\n", "no field 'text'"),
+        ("a.csv", b"text\n", "no documents"),
+    ],
+)
+def test_files_that_cannot_be_used_get_one_line_and_nothing_is_written(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        build_corpus(find_sources([tmp_path / name]), TextOptions(min_df=1, max_df=1.0), tmp_path / "out")
+    assert "\n" not in str(error.value)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_inputs_that_are_not_there(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        find_sources([tmp_path / "nowhere.txt"])
+    with pytest.raises(InputError, match="holds no files"):
+        find_sources([tmp_path])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"min_df": 0}, {"max_df": 1.5}, {"ngrams": 0}, {"stop_words": "klingon"}, {"max_words": 0}],
+)
+def test_settings_are_checked_at_construction(values):
+    with pytest.raises(InputError, match=next(iter(values))):
+        TextOptions(**values)
+
+
+def test_bad_pattern_is_one_line():
+    with pytest.raises(InputError, match="cannot be used"):
+        TextOptions(token_pattern="(").analyzer()
+
+
+def test_frequencies_as_typed():
+    assert parse_frequency("1", "--min-df") == 1
+    assert isinstance(parse_frequency("1", "--min-df"), int)
+    assert isinstance(parse_frequency("1.0", "--max-df"), float)
+    with pytest.raises(InputError, match="--max-df"):
+        parse_frequency("many", "--max-df")
+
+
+def test_demo_corpus_is_about_python(monkeypatch):
+    monkeypatch.setattr("geodrift.data._demo._PACKAGES", ("scipy",))
+    monkeypatch.setattr("geodrift.data._demo._FILES_OF", 8)
+    corpus = demo_corpus(max_documents=600)
+    assert corpus.num_documents == 600
+    assert {"file", "integer", "sparse"} <= set(corpus.vocabulary)
+    assert not {"param", "returns", "none", "true", "int", "the", "ndarray"} & set(corpus.vocabulary)
+    assert np.median(np.diff(corpus.matrix().indptr)) >= 8
+    assert (demo_corpus(max_documents=600).matrix() != corpus.matrix()).nnz == 0
