@@ -1,0 +1,15 @@
+"""The spherical admixture model (Reisinger et al. 2010; sampled as by Liu, Zhu and Song 2016): topics and documents are unit vectors."""
+
+from geodrift.models.spherical_admixture._documents import DocumentSource as DocumentSource
+from geodrift.models.spherical_admixture._engine import Engine as Engine
+from geodrift.models.spherical_admixture._evaluation import log_perplexity as log_perplexity
+from geodrift.models.spherical_admixture._facade import SphericalAdmixture as SphericalAdmixture
+from geodrift.models.spherical_admixture._settings import Settings as Settings
+from geodrift.models.spherical_admixture._summaries import (
+    align as align,
+    alignment as alignment,
+    document_mixtures as document_mixtures,
+    expected_topics as expected_topics,
+    summarise_topics as summarise_topics,
+)
+from geodrift.models.spherical_admixture._weighting import weight_rows as weight_rows

@@ -60,7 +60,9 @@ class DocumentSource:
         if not np.isfinite(length):
             raise ValueError("the documents hold NaN or infinity; every value must be finite")
         if num_empty == self.num_documents or length == 0.0:
-            raise ValueError(f"no word of the {self.num_documents} documents has any weight under weighting={self.weighting!r}")
+            raise ValueError(
+                f"no word of the {self.num_documents} documents has any weight under weighting={self.weighting!r}"
+            )
         if nonzeros <= IN_MEMORY_NONZEROS:
             self._rows = sp.csr_matrix(sp.vstack(blocks, format="csr"))
         return total / length, num_empty

@@ -41,7 +41,13 @@ class Engine:
     """
 
     def __init__(
-        self, corpus: Any, settings: Settings, *, seed: int = 0, chain: int = 0, held_out: sp.csr_matrix | None = None
+        self,
+        corpus: Any,
+        settings: Settings,
+        *,
+        seed: int = 0,
+        chain: int = 0,
+        held_out: sp.csr_matrix | None = None,
     ) -> None:
         if settings.n_topics > corpus.num_documents:
             raise ValueError(
@@ -65,8 +71,18 @@ class Engine:
     @property
     def config(self) -> dict:
         """Settings, seed and sizes, for JSON."""
-        sizes = {"documents": self.source.num_documents, "words": self.source.num_words, "empty_documents": self.source.num_empty}
-        return {"model": "sam", "settings": self.settings.to_dict(), "seed": self.seed, "chain": self.chain, **sizes}
+        sizes = {
+            "documents": self.source.num_documents,
+            "words": self.source.num_words,
+            "empty_documents": self.source.num_empty,
+        }
+        return {
+            "model": "sam",
+            "settings": self.settings.to_dict(),
+            "seed": self.seed,
+            "chain": self.chain,
+            **sizes,
+        }
 
     def plan_dict(self) -> dict:
         """The plan, for JSON."""
@@ -118,9 +134,15 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on, bit for bit."""
         arrays = {f"latents.{name}": value.copy() for name, value in self.latents._asdict().items()}
-        arrays |= {f"topics.{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.topic_state))}
+        arrays |= {
+            f"topics.{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.topic_state))
+        }
         arrays |= {f"temperature.{name}": value for name, value in self.temperature.state().items()}
-        return arrays | {"tuned": self.move.tuned, "count": np.array(self.count), "plan": np.array(self.plan_made)}
+        return arrays | {
+            "tuned": self.move.tuned,
+            "count": np.array(self.count),
+            "plan": np.array(self.plan_made),
+        }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
@@ -128,7 +150,9 @@ class Engine:
         leaves, structure = jax.tree.flatten(self.topic_state)
         restored = [jnp.asarray(arrays[f"topics.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
         self.topic_state = jax.tree.unflatten(structure, restored)
-        self.temperature.restore({k.split(".", 1)[1]: v for k, v in arrays.items() if k.startswith("temperature.")})
+        self.temperature.restore(
+            {k.split(".", 1)[1]: v for k, v in arrays.items() if k.startswith("temperature.")}
+        )
         self.move.tune(np.array(arrays["tuned"]))
         self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
 
@@ -150,15 +174,21 @@ class Engine:
         """The corpus mean direction plus N(0, I/V), to unit length: 45 degrees from the mean, 60 from each other."""
         rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
         num_words = self.source.num_words
-        topics = self.source.mean_direction + rng.standard_normal((self.settings.n_topics, num_words)) / np.sqrt(num_words)
+        topics = self.source.mean_direction + rng.standard_normal(
+            (self.settings.n_topics, num_words)
+        ) / np.sqrt(num_words)
         return (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
 
     def _batch(self) -> np.ndarray:
         """The step's documents, without replacement: a function of (seed, chain, count)."""
         if self.move.documents_per_step == self.source.num_documents:
             return np.arange(self.source.num_documents)
-        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 1, self.count]))
-        return rng.choice(self.source.num_documents, self.move.documents_per_step, replace=False, shuffle=False)
+        rng = np.random.Generator(
+            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 1, self.count])
+        )
+        return rng.choice(
+            self.source.num_documents, self.move.documents_per_step, replace=False, shuffle=False
+        )
 
     def _step(self) -> Outcome:
         warm = self.plan_made.total == 0 or self.count < self.plan_made.warm_up
@@ -175,7 +205,9 @@ class Engine:
             self.temperature = TemperatureRecord(self.topics())
         if not warm:
             if self.count % TEMPERATURE_INTERVAL == 0:
-                self.temperature.add(self.topics(), outcome.statistics, self.settings, self.source.mean_direction)
+                self.temperature.add(
+                    self.topics(), outcome.statistics, self.settings, self.source.mean_direction
+                )
         return outcome
 
     def _count_after(self, seconds: float) -> int:
@@ -201,6 +233,9 @@ class Engine:
         }
         if self.held_out is not None:
             metrics["held_out_log_perplexity"] = log_perplexity(
-                self.held_out, self.topics()[None], self.settings.document_concentration, self.settings.doc_topic_prior
+                self.held_out,
+                self.topics()[None],
+                self.settings.document_concentration,
+                self.settings.doc_topic_prior,
             )
         return metrics

@@ -40,18 +40,24 @@ def log_perplexity(
     rows = sp.csr_matrix(rows)
     rows = rows[np.diff(rows.indptr) > 0]
     if topics.ndim != 3 or topics.shape[2] != rows.shape[1]:
-        raise ValueError(f"topics must be [draw, topic, word] with {rows.shape[1]} words, got shape {topics.shape}")
+        raise ValueError(
+            f"topics must be [draw, topic, word] with {rows.shape[1]} words, got shape {topics.shape}"
+        )
     if rows.shape[0] == 0:
         raise ValueError("no document has a word of the vocabulary, so there is nothing to score")
     if not (np.isfinite(rows.data).all() and np.isfinite(topics).all()):
         raise ValueError("documents and topics must be finite")
-    mixtures = np.random.default_rng(seed).dirichlet(np.full(topics.shape[1], doc_topic_prior), size=theta_draws)
+    mixtures = np.random.default_rng(seed).dirichlet(
+        np.full(topics.shape[1], doc_topic_prior), size=theta_draws
+    )
     total = np.full(rows.shape[0], -np.inf)
     for draw in topics:
         beta = draw.astype(np.float64)
         norms = np.sqrt(np.einsum("jk,kl,jl->j", mixtures, beta @ beta.T, mixtures, optimize=True))
         terms = (rows @ beta.T) @ (mixtures / norms[:, None]).T * document_concentration
         total = np.logaddexp(total, logsumexp(terms, axis=1))
-    constant = float(log_normaliser(rows.shape[1], document_concentration)) - np.log(theta_draws * topics.shape[0])
+    constant = float(log_normaliser(rows.shape[1], document_concentration)) - np.log(
+        theta_draws * topics.shape[0]
+    )
     values = -(total + constant)
     return values if per_document else float(values.mean())

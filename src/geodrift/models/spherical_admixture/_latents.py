@@ -18,7 +18,6 @@ from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._mixture_kernel import draw_mixtures
 
 
-
 NOISE_SMOOTHING = 0.05  # weight of a step's estimate of the gradient noise
 
 
@@ -27,7 +26,9 @@ class Statistics(NamedTuple):
 
     pull: np.ndarray  # P, [V, K]
     coupling: np.ndarray  # M, [K, K]
-    noise_variance: np.ndarray  # V of one entry of the gradient's tangent part, [K]; 0 where all documents count
+    noise_variance: (
+        np.ndarray
+    )  # V of one entry of the gradient's tangent part, [K]; 0 where all documents count
 
 
 class Latents(NamedTuple):
@@ -87,7 +88,9 @@ class MixtureSampler(NamedTuple):
         return draws, acceptance
 
 
-def initial_latents(source: DocumentSource, topics: np.ndarray, concentration: float, doc_topic_prior: float) -> Latents:
+def initial_latents(
+    source: DocumentSource, topics: np.ndarray, concentration: float, doc_topic_prior: float
+) -> Latents:
     """Every mixture at the simplex's centre; two passes over the corpus.
 
     Args:
@@ -129,7 +132,13 @@ def _sums(latents: Latents, source: DocumentSource) -> dict[str, np.ndarray]:
 
 
 def visit(
-    latents: Latents, sampler: MixtureSampler, documents: np.ndarray, rows: sp.csr_matrix, topics: np.ndarray, count: int, adaptation: float
+    latents: Latents,
+    sampler: MixtureSampler,
+    documents: np.ndarray,
+    rows: sp.csr_matrix,
+    topics: np.ndarray,
+    count: int,
+    adaptation: float,
 ) -> tuple[Statistics, float]:
     """Renew a minibatch's mixtures in place and bring the sums up to date; cost O(nnz K + S N K^2).
 
@@ -151,13 +160,25 @@ def visit(
     inverse, slope = (x.astype(np.float32).astype(np.float64) for x in geometry(new, affinity, gram))
     latents.mixtures[documents], latents.step_sizes[documents] = new, step_sizes
     latents.inverse_norms[documents], latents.slopes[documents] = inverse, slope
-    add_outer(rows.indptr, rows.indices, rows.data, new * inverse[:, None] - old * old_inverse[:, None], latents.pull)
+    add_outer(
+        rows.indptr,
+        rows.indices,
+        rows.data,
+        new * inverse[:, None] - old * old_inverse[:, None],
+        latents.pull,
+    )
     latents.coupling[...] += (new * slope[:, None]).T @ new - (old * old_slope[:, None]).T @ old
     return Statistics(latents.pull, latents.coupling, np.zeros(topics.shape[0])), float(acceptance.mean())
 
 
 def estimate(
-    latents: Latents, sampler: MixtureSampler, documents: np.ndarray, rows: sp.csr_matrix, topics: np.ndarray, count: int, adaptation: float
+    latents: Latents,
+    sampler: MixtureSampler,
+    documents: np.ndarray,
+    rows: sp.csr_matrix,
+    topics: np.ndarray,
+    count: int,
+    adaptation: float,
 ) -> tuple[Statistics, float]:
     """The unbiased estimate of the sums from a minibatch alone, Eq. (10): mean over N draws, times D / S, with its noise variance.
 
@@ -166,7 +187,10 @@ def estimate(
     num_documents, batch = latents.mixtures.shape[0], documents.shape[0]
     by_word, gram = np.ascontiguousarray(topics.T, dtype=np.float64), _gram(topics)
     affinity = affinities(rows.indptr, rows.indices, rows.data, by_word)
-    new, step_sizes = latents.mixtures[documents].astype(np.float64), latents.step_sizes[documents].astype(np.float64)
+    new, step_sizes = (
+        latents.mixtures[documents].astype(np.float64),
+        latents.step_sizes[documents].astype(np.float64),
+    )
     draws, acceptance = sampler.draw(new, step_sizes, affinity, gram, documents, count, adaptation)
     latents.mixtures[documents], latents.step_sizes[documents] = new, step_sizes
     inverse, slope = geometry(draws, affinity[:, None, :], gram)
@@ -175,7 +199,9 @@ def estimate(
     scale = num_documents / batch
     pull = np.zeros(topics.shape[::-1])
     add_outer(rows.indptr, rows.indices, rows.data, scale * weights, pull)
-    noise = _noise_variance(sampler.concentration, weights, couplings, affinity, gram, rows, num_documents, topics.shape[1])
+    noise = _noise_variance(
+        sampler.concentration, weights, couplings, affinity, gram, rows, num_documents, topics.shape[1]
+    )
     smoothing = 1.0 if not latents.noise_variance.any() else NOISE_SMOOTHING
     latents.noise_variance[...] += smoothing * (noise - latents.noise_variance)
     return Statistics(pull, scale * couplings.sum(axis=0), latents.noise_variance), float(acceptance.mean())
@@ -213,7 +239,12 @@ def _noise_variance(concentration, weights, couplings, affinity, gram, rows, num
 
 
 def draw_all(
-    latents: Latents, sampler: MixtureSampler, source: DocumentSource, topics: np.ndarray, count: int, adaptation: float
+    latents: Latents,
+    sampler: MixtureSampler,
+    source: DocumentSource,
+    topics: np.ndarray,
+    count: int,
+    adaptation: float,
 ) -> tuple[Statistics, np.ndarray, float]:
     """Renew every document's mixture in place, given the topics.
 
@@ -225,7 +256,10 @@ def draw_all(
     accepted = 0.0
     for documents, rows in source.batches():
         affinity = affinities(rows.indptr, rows.indices, rows.data, by_word)
-        new, step_sizes = latents.mixtures[documents].astype(np.float64), latents.step_sizes[documents].astype(np.float64)
+        new, step_sizes = (
+            latents.mixtures[documents].astype(np.float64),
+            latents.step_sizes[documents].astype(np.float64),
+        )
         draws, acceptance = sampler.draw(new, step_sizes, affinity, gram, documents, count, adaptation)
         everything[documents] = draws
         latents.mixtures[documents], latents.step_sizes[documents] = new, step_sizes

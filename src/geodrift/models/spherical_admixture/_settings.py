@@ -54,7 +54,7 @@ class Settings:
     latents: str = "kept"
     subtract_noise: bool = True
     mixture_burn_in: int = 0
-    mixture_draws: int = 4
+    mixture_draws: int = 8
     mixture_leapfrog_steps: int = 10
     num_steps: int = 1
     step_size: float | None = None
@@ -64,23 +64,57 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("n_topics", "batch_size", "mixture_draws", "mixture_leapfrog_steps", "num_steps", "num_draws"):
+        for name in (
+            "n_topics",
+            "batch_size",
+            "mixture_draws",
+            "mixture_leapfrog_steps",
+            "num_steps",
+            "num_draws",
+        ):
             value, least = getattr(self, name), 2 if name == "n_topics" else 1
             _check(_is_whole(value) and value >= least, name, value, f"a whole number of at least {least}")
-        _check(_is_whole(self.mixture_burn_in) and self.mixture_burn_in >= 0, "mixture_burn_in", self.mixture_burn_in, "a whole number of at least 0")
-        for name in ("corpus_mean_concentration", "topic_concentration", "document_concentration", "step_size", "friction"):
+        _check(
+            _is_whole(self.mixture_burn_in) and self.mixture_burn_in >= 0,
+            "mixture_burn_in",
+            self.mixture_burn_in,
+            "a whole number of at least 0",
+        )
+        for name in (
+            "corpus_mean_concentration",
+            "topic_concentration",
+            "document_concentration",
+            "step_size",
+            "friction",
+        ):
             value = getattr(self, name)
             _check(value is None or _is_positive(value), name, value, "a positive finite number or None")
-        _check(_is_positive(self.doc_topic_prior), "doc_topic_prior", self.doc_topic_prior, "a positive finite number")
+        _check(
+            _is_positive(self.doc_topic_prior),
+            "doc_topic_prior",
+            self.doc_topic_prior,
+            "a positive finite number",
+        )
         _check(self.weighting in WEIGHTINGS, "weighting", self.weighting, f"one of {', '.join(WEIGHTINGS)}")
         _check(self.method in METHODS, "method", self.method, f"one of {', '.join(METHODS)}")
         _check(self.latents in LATENTS, "latents", self.latents, f"one of {', '.join(LATENTS)}")
-        _check(0.0 <= self.warm_up_fraction < 1.0, "warm_up_fraction", self.warm_up_fraction, "at least 0 and below 1")
+        _check(
+            0.0 <= self.warm_up_fraction < 1.0,
+            "warm_up_fraction",
+            self.warm_up_fraction,
+            "at least 0 and below 1",
+        )
 
     def resolve(self, num_words: int) -> "Settings":
         """The same settings with every concentration a number, for a vocabulary of ``num_words``."""
-        defaults = {"corpus_mean_concentration": 2.0, "topic_concentration": 2.0, "document_concentration": 6.0}
-        chosen = {name: factor * num_words for name, factor in defaults.items() if getattr(self, name) is None}
+        defaults = {
+            "corpus_mean_concentration": 2.0,
+            "topic_concentration": 2.0,
+            "document_concentration": 6.0,
+        }
+        chosen = {
+            name: factor * num_words for name, factor in defaults.items() if getattr(self, name) is None
+        }
         return dataclasses.replace(self, **chosen)
 
     def to_dict(self) -> dict:
@@ -106,4 +140,6 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    )

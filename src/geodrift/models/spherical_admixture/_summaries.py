@@ -1,5 +1,7 @@
 """What draws say of topics and documents: aligned topics, intervals, and the probability of being among the top words."""
 
+import zlib
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
@@ -13,7 +15,9 @@ ADAPTING_TRANSITIONS = 60
 DRAWS_PER_TOPIC_DRAW = 10
 
 
-def alignment(topics: Float[np.ndarray, "N K V"], reference: Float[np.ndarray, "K V"]) -> Int[np.ndarray, "N K"]:
+def alignment(
+    topics: Float[np.ndarray, "N K V"], reference: Float[np.ndarray, "K V"]
+) -> Int[np.ndarray, "N K"]:
     """For each draw the topic that stands in each place of the reference: the assignment with the largest sum of cosines."""
     orders = [linear_sum_assignment(-(reference @ draw.T))[1] for draw in topics]
     return np.array(orders)
@@ -42,7 +46,9 @@ def expected_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K 
     return (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(topics.dtype)
 
 
-def summarise_topics(topics: Float[np.ndarray, "N K V"], vocabulary: list[str], *, top: int = 10) -> list[dict]:
+def summarise_topics(
+    topics: Float[np.ndarray, "N K V"], vocabulary: list[str], *, top: int = 10
+) -> list[dict]:
     """Each topic's words at both ends, with 90% intervals.
 
     Args:
@@ -75,7 +81,13 @@ def _end(draws: Float[np.ndarray, "N V"], vocabulary: list[str], top: int, sign:
     last = -np.partition(-sign * draws, ten - 1, axis=1)[:, ten - 1]
     in_top = (sign * draws[:, words] >= last[:, None]).mean(axis=0)
     return [
-        {"word": vocabulary[w], "weight": float(mean[w]), "low": float(a), "high": float(b), "p_top10": float(p)}
+        {
+            "word": vocabulary[w],
+            "weight": float(mean[w]),
+            "low": float(a),
+            "high": float(b),
+            "p_top10": float(p),
+        }
         for w, a, b, p in zip(words, low, high, in_top, strict=True)
     ]
 
@@ -101,8 +113,14 @@ def document_mixtures(
         0, ADAPTING_TRANSITIONS, seed, 0,
     )  # fmt: skip
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
-    steps = np.full(num_documents, 0.3 / np.sqrt(0.3 * settings.document_concentration * num_topics + settings.doc_topic_prior * num_topics**2))
-    documents, draws = np.arange(num_documents), []
+    steps = np.full(
+        num_documents,
+        0.3
+        / np.sqrt(
+            0.3 * settings.document_concentration * num_topics + settings.doc_topic_prior * num_topics**2
+        ),
+    )
+    documents, draws = _names(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
         affinity, gram = affinities(rows.indptr, rows.indices, rows.data, by_word), by_word.T @ by_word
@@ -110,7 +128,16 @@ def document_mixtures(
             sampler.draw(start, steps, affinity, gram, documents, 0, 0.1)
             sampler = sampler._replace(burn_in=DRAWS_PER_TOPIC_DRAW, num_draws=DRAWS_PER_TOPIC_DRAW)
         new, _ = sampler.draw(start, steps, affinity, gram, documents, n + 1, 0.0)
-        draws.append(new.astype(np.float32))
+        draws.append(new)
     everything = np.concatenate(draws, axis=1)
     low, high = np.quantile(everything, INTERVAL, axis=1)
     return {"mean": everything.mean(axis=1), "low": low, "high": high}
+
+
+def _names(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
+    """A number for each row from its contents, so that a document's draws do not depend on the documents beside it."""
+    ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    words, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    return np.array(
+        [zlib.crc32(words[a:b].tobytes() + values[a:b].tobytes()) for a, b in ends], dtype=np.int64
+    )

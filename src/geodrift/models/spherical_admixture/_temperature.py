@@ -24,12 +24,17 @@ class TemperatureRecord:
         """One position, with the gradient that its documents give."""
         a = self.directions
         cosines = np.einsum("kv,kv->k", a, topics)
-        resultant = settings.corpus_mean_concentration * mean_direction + settings.topic_concentration * topics.sum(axis=0)
+        resultant = (
+            settings.corpus_mean_concentration * mean_direction
+            + settings.topic_concentration * topics.sum(axis=0)
+        )
         length = float(np.linalg.norm(resultant))
         pull = settings.topic_concentration * float(mean_resultant_length(topics.shape[1], length)) / length
 
         def gradient_along(directions):
-            likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum("kj,jk->k", directions @ topics.T, statistics.coupling)
+            likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum(
+                "kj,jk->k", directions @ topics.T, statistics.coupling
+            )
             return settings.document_concentration * likelihood + pull * (directions @ resultant)
 
         self.force += float((gradient_along(a) - cosines * gradient_along(topics)).sum())

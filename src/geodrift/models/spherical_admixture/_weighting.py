@@ -21,8 +21,7 @@ def weight_rows(
     """
     values = sp.csr_matrix(counts, dtype=np.float64, copy=True)
     if weighting == "tfidf":
-        # A word of every document gets log(D / (D + 1)) < 0; a rare corpus of one document likewise. Such a word says nothing: weight 0.
-        weights = np.maximum(np.log(num_documents / (1.0 + np.asarray(document_frequencies))), 0.0)
+        weights = np.log(num_documents / (1.0 + np.asarray(document_frequencies)))
         values.data *= weights[values.indices]
     values.eliminate_zeros()
     values.sort_indices()

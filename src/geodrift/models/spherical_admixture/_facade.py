@@ -1,0 +1,204 @@
+"""The spherical admixture model as a scikit-learn estimator."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from geodrift.models.spherical_admixture._engine import Engine
+from geodrift.models.spherical_admixture._evaluation import log_perplexity
+from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._summaries import (
+    align,
+    document_mixtures,
+    expected_topics,
+    summarise_topics,
+)
+from geodrift.models.spherical_admixture._weighting import weight_rows
+
+TRANSFORM_DRAWS = 20  # topic draws that `transform` averages over, at most
+
+
+class MatrixCorpus:
+    """A matrix in memory as a corpus.
+
+    Args:
+        matrix: Counts or vectors, [D, V].
+    """
+
+    def __init__(self, matrix: sp.csr_matrix) -> None:
+        self.matrix = matrix
+        self.num_documents, self.num_words = matrix.shape
+        self.document_frequencies = np.bincount(matrix.indices, minlength=self.num_words)
+
+    def rows(self, documents: np.ndarray) -> sp.csr_matrix:
+        """The rows of the given documents."""
+        return self.matrix[documents]
+
+
+class SphericalAdmixture(TransformerMixin, BaseEstimator):
+    """Topics of documents as unit vectors, with a posterior.
+
+    Every argument but the last four is described in `Settings`.
+
+    Args:
+        n_topics: K.
+        corpus_mean_concentration: kappa_0; None: 2 V.
+        topic_concentration: sigma; None: 2 V.
+        document_concentration: kappa; None: 6 V.
+        doc_topic_prior: alpha, each component's.
+        weighting: "tfidf" or "tf" for counts, "none" for vectors such as embeddings, which may be dense and negative.
+        method: Sampler of the topics.
+        batch_size: S.
+        n_steps: Steps of each chain, warm-up included.
+        n_draws: Stored draws of each chain.
+        n_chains: Chains, run one after the other.
+        random_state: Seed, or a `numpy.random.RandomState`.
+
+    Attributes:
+        topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word].
+        topics_: Their mean directions, [topic, word].
+        settings_: The settings with every default resolved.
+        temperature_: Configurational temperature of each chain, [chain]; 1 for the posterior.
+        n_features_in_: V.
+
+    Example:
+        >>> model = SphericalAdmixture(n_topics=20, random_state=0).fit(counts)
+        >>> mixtures = model.transform(new_counts)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        corpus_mean_concentration: float | None = None,
+        topic_concentration: float | None = None,
+        document_concentration: float | None = None,
+        doc_topic_prior: float = 1.0,
+        weighting: str = "tfidf",
+        method: str = "sggmc",
+        batch_size: int = 50,
+        n_steps: int = 4000,
+        n_draws: int = 100,
+        n_chains: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.corpus_mean_concentration = corpus_mean_concentration
+        self.topic_concentration = topic_concentration
+        self.document_concentration = document_concentration
+        self.doc_topic_prior = doc_topic_prior
+        self.weighting = weighting
+        self.method = method
+        self.batch_size = batch_size
+        self.n_steps = n_steps
+        self.n_draws = n_draws
+        self.n_chains = n_chains
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Sample the posterior of the topics.
+
+        Args:
+            X: Counts or vectors [D, V], sparse or dense; rows without an entry are kept and say nothing.
+            y: Ignored.
+
+        Raises:
+            ValueError: A setting is out of range, X has NaN, or counts are negative.
+        """
+        settings = self._settings()
+        corpus = MatrixCorpus(self._validated(X, reset=True))
+        self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        engines = [Engine(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        draws = [_run(engine, self.n_steps) for engine in engines]
+        self.settings_ = engines[0].settings
+        self.temperature_ = np.array([engine.temperature.value() for engine in engines])
+        self.topic_draws_ = align(np.concatenate(draws))
+        self.topics_ = expected_topics(self.topic_draws_)
+        return self
+
+    def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
+        """Posterior mean of each document's mixture, over topics and mixtures both."""
+        return self.transform_with_intervals(X)["mean"]
+
+    def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
+        rows = self._unit_rows(X)
+        chosen = np.linspace(
+            0, len(self.topic_draws_) - 1, min(TRANSFORM_DRAWS, len(self.topic_draws_))
+        ).astype(int)
+        return document_mixtures(rows, self.topic_draws_[chosen], self.settings_)
+
+    def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
+        """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``; see `log_perplexity`."""
+        rows = self._unit_rows(X)
+        s = self.settings_
+        topics = self.topic_draws_[-num_draws:]
+        return log_perplexity(
+            rows, topics, s.document_concentration, s.doc_topic_prior, theta_draws=theta_draws, seed=seed
+        )
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Minus `log_perplexity` at N = 1: larger is better."""
+        return -self.log_perplexity(X)
+
+    def top_words(self, vocabulary: list[str], *, top: int = 10) -> list[dict]:
+        """Each topic's words at both ends with intervals; see `summarise_topics`."""
+        check_is_fitted(self)
+        return summarise_topics(self.topic_draws_, vocabulary, top=top)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            n_topics=self.n_topics,
+            corpus_mean_concentration=self.corpus_mean_concentration,
+            topic_concentration=self.topic_concentration,
+            document_concentration=self.document_concentration,
+            doc_topic_prior=self.doc_topic_prior,
+            weighting=self.weighting,
+            method=self.method,
+            batch_size=self.batch_size,
+            num_draws=self.n_draws,
+        )
+
+    def _validated(self, X: Any, *, reset: bool) -> sp.csr_matrix:
+        least = 2 if reset else 1
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            reset=reset,
+            ensure_min_samples=least,
+            ensure_min_features=least,
+        )
+        matrix = sp.csr_matrix(X)
+        if self.weighting != "none" and matrix.nnz and matrix.data.min() < 0:
+            raise ValueError(
+                'Negative values in data passed to SphericalAdmixture: counts cannot be; for vectors take weighting="none"'
+            )
+        return matrix
+
+    def _unit_rows(self, X: Any) -> sp.csr_matrix:
+        check_is_fitted(self)
+        return weight_rows(
+            self._validated(X, reset=False), self.weighting, self._document_frequencies, self._num_documents
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.weighting != "none"
+        return tags
+
+
+def _run(engine: Engine, num_steps: int) -> np.ndarray:
+    engine.plan(steps=num_steps)
+    draws = []
+    while (progress := engine.advance()) is not None:
+        draws += [draw["topics"] for draw in progress.draws]
+    return np.array(draws)
