@@ -72,7 +72,7 @@ class Simplex(Manifold):
         check_last_axis(f"Simplex({self.n})", self.n, x)
         t = jnp.asarray(t, x.dtype)
         direction = jnp.where(t < 0, -1, 1).astype(x.dtype)
-        arrived, velocity, done = _billiard(x, direction * v, jnp.abs(t), self.max_bounces)
+        arrived, velocity, done = _billiard(x, direction * v, direction * t, self.max_bounces)
         arrived = self.project(jnp.where(done, arrived, x))
         return arrived, self.to_tangent(arrived, jnp.where(done, direction * velocity, -v))
 
@@ -110,7 +110,8 @@ def _billiard(
     def moving(ball: _Ball) -> Bool[Array, ""]:
         return jnp.any(ball.time_left > 0) & (ball.bounces <= max_bounces)
 
-    end = jax.lax.while_loop(moving, _to_next_face, start)
+    # The first move is outside the loop, so that the derivative at t = 0 is the velocity and not 0.
+    end = jax.lax.while_loop(moving, _to_next_face, _to_next_face(start))
     return end.x, end.v, jnp.logical_not(end.time_left > 0)
 
 

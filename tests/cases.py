@@ -1,0 +1,53 @@
+"""One row here buys a manifold or a sampler the whole set of laws in tests/core."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+import geodrift as gd
+from geodrift.manifolds import Euclidean, Manifold, Product, Simplex, Sphere, SphericalSimplex
+
+
+class ManifoldCase(NamedTuple):
+    name: str
+    manifold: Manifold
+    shape: Any  # batch axes for random_point
+    dim: int
+
+
+MANIFOLDS = [
+    ManifoldCase("euclidean", Euclidean(4), (), 4),
+    ManifoldCase("euclidean batch", Euclidean(4), (3,), 12),
+    ManifoldCase("circle", Sphere(2), (), 1),
+    ManifoldCase("sphere", Sphere(3), (), 2),
+    ManifoldCase("sphere batch", Sphere(5), (2, 3), 24),
+    ManifoldCase("simplex", Simplex(3), (), 2),
+    ManifoldCase("simplex batch", Simplex(4), (5,), 15),
+    ManifoldCase("spherical simplex", SphericalSimplex(4), (2,), 6),
+    ManifoldCase(
+        "product", Product({"a": Sphere(3), "b": [Simplex(3), Euclidean(2)]}), {"a": (2,), "b": [(), ()]}, 8
+    ),
+    ManifoldCase("product prefix", Product((Sphere(3), Euclidean(2))), ((4,), ()), 10),
+]
+
+
+class SamplerCase(NamedTuple):
+    name: str
+    make: Any  # make(estimator, manifold, step_size) -> sampler
+
+
+SAMPLERS = [
+    SamplerCase("SGGMC", lambda e, m, h: gd.samplers.SGGMC(e, m, h)),
+    SamplerCase("SGGMC L=3", lambda e, m, h: gd.samplers.SGGMC(e, m, h, num_steps=3)),
+    SamplerCase("SGGMC BAOAB", lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="BAOAB")),
+    SamplerCase("SGGMC OBABO", lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="OBABO")),
+    SamplerCase("SGGMC matrix", lambda e, m, h: gd.samplers.SGGMC(e, m, h, friction=MATRIX)),
+    SamplerCase("GSGNHT", lambda e, m, h: gd.samplers.GSGNHT(e, m, h)),
+    SamplerCase("GSGNHT leaf", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, thermostat="leaf", num_steps=2)),
+    SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu")),
+    SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5)),
+]
+MATRIX = jnp.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.2], [0.0, 0.2, 0.7]])
+
+KEY = jax.random.key(20161)

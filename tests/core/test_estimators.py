@@ -1,0 +1,179 @@
+"""Unbiasedness and noise variance against exact enumeration of every minibatch of a small problem."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import KEY
+
+from geodrift.estimators import ControlVariate, Full, Minibatch
+from geodrift.manifolds import Euclidean, Product, Sphere
+
+N, B = 5, 3
+DATA = {"y": jnp.asarray(np.random.default_rng(1).normal(size=(N, 3))), "w": jnp.arange(1.0, N + 1)}
+X = Sphere(3).random_point(KEY)
+CENTRE = Sphere(3).random_point(jax.random.fold_in(KEY, 1))
+
+
+def log_likelihood(x, batch):
+    return batch["w"] * jnp.sin(batch["y"] @ x) - jnp.sum(batch["y"] ** 2 * x**3, axis=1)
+
+
+def log_prior(x):
+    return jnp.sum(jnp.cos(x) * jnp.arange(3.0))
+
+
+def log_density(x):
+    return log_prior(x) + jnp.sum(log_likelihood(x, DATA))
+
+
+def batches(replacement):
+    """Every minibatch, each of the same probability."""
+    if replacement:
+        return list(itertools.product(range(N), repeat=B))
+    return list(itertools.combinations(range(N), B))
+
+
+def make(kind, replacement, noise_variance=None):
+    if kind == "minibatch":
+        return Minibatch(log_likelihood, log_prior, N, noise_variance, replacement=replacement)
+    centre = CENTRE if kind == "fixed centre" else None
+    return ControlVariate(
+        log_likelihood,
+        log_prior,
+        DATA,
+        centre,
+        noise_variance=noise_variance,
+        replacement=replacement,
+        chunk_size=2,
+    )
+
+
+def evaluate(estimator, start, position):
+    """Gradient and noise variance of every minibatch."""
+    state = estimator.init(KEY, start)
+
+    def one(rows):
+        batch = jax.tree.map(lambda a: a[rows], DATA)
+        prepared, _ = estimator.prepare(KEY, state, position, batch)
+        return estimator.gradient(position, prepared), estimator.noise_variance(position, prepared)
+
+    return jax.vmap(one)(jnp.array(batches(estimator.replacement)))
+
+
+kinds = pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "start as centre"])
+replacements = pytest.mark.parametrize("replacement", [True, False])
+
+
+@kinds
+@replacements
+def test_unbiased_over_all_minibatches(kind, replacement):
+    gradients, _ = evaluate(make(kind, replacement), CENTRE, X)
+    exact = jax.grad(log_density)(X)
+    np.testing.assert_allclose(jnp.mean(gradients, axis=0), exact, rtol=1e-12)
+    assert np.std(gradients, axis=0).min() > 0.1
+
+
+@kinds
+@replacements
+def test_fisher_variance_is_unbiased_over_all_minibatches(kind, replacement):
+    sphere = Sphere(3)
+    gradients, scalar = evaluate(make(kind, replacement, "scalar-fisher").on(sphere), CENTRE, X)
+    tangent = jax.vmap(sphere.to_tangent, (None, 0))(X, gradients)
+    exact = np.cov(tangent.T, bias=True)
+    assert np.mean(scalar) == pytest.approx(np.trace(exact) / 2, rel=1e-12)
+    _, diagonal = evaluate(make(kind, replacement, "diagonal-fisher").on(sphere), CENTRE, X)
+    np.testing.assert_allclose(np.mean(diagonal, axis=0), np.diag(exact), rtol=1e-12)
+    _, ambient = evaluate(make(kind, replacement, "scalar-fisher"), CENTRE, X)
+    assert np.mean(ambient) == pytest.approx(np.trace(np.cov(gradients.T, bias=True)) / 3, rel=1e-12)
+
+
+def test_fisher_variance_leaf_by_leaf():
+    manifold = Product({"a": Sphere(3), "b": Euclidean(2)})
+    data = jnp.asarray(np.random.default_rng(2).normal(size=(N, 5)))
+    position = {"a": jnp.stack([X, CENTRE]), "b": jnp.array([0.3, -0.4])}
+
+    def likelihood(p, batch):
+        return batch[:, :3] @ p["a"][0] - 2 * batch[:, 1:4] @ p["a"][1] + jnp.cos(batch[:, 3:] @ p["b"])
+
+    estimator = Minibatch(likelihood, lambda p: 0.0 * p["b"][0], N, "scalar-fisher").on(manifold)
+
+    def one(rows):
+        prepared, _ = estimator.prepare(KEY, estimator.init(KEY, position), position, data[rows])
+        return manifold.to_tangent(position, estimator.gradient(position, prepared)), prepared.variance
+
+    gradients, variance = jax.vmap(one)(jnp.array(batches(True)))
+    for leaf, dim in (("a", 4), ("b", 2)):
+        exact = np.sum(np.var(np.asarray(gradients[leaf]), axis=0)) / dim
+        assert np.mean(variance[leaf]) == pytest.approx(exact, rel=1e-12)
+
+
+def test_fisher_variance_is_refreshed_at_the_interval():
+    estimator = Minibatch(log_likelihood, log_prior, N, "scalar-fisher", refresh_every=3).on(Sphere(3))
+    state, seen = estimator.init(KEY, X), []
+    for step in range(7):
+        batch = jax.tree.map(lambda a, step=step: a[jnp.array([step % N, (step + 1) % N, 2])], DATA)
+        prepared, state = estimator.prepare(KEY, state, X, batch)
+        seen.append(float(estimator.noise_variance(X, prepared)))
+    assert seen[0] == seen[1] == seen[2] != seen[3]
+    assert seen[3] == seen[4] == seen[5] != seen[6]
+    assert min(seen) > 0
+
+
+def test_refreshed_centre_moves_with_its_full_gradient():
+    estimator = ControlVariate(log_likelihood, log_prior, DATA, refresh_every=2, chunk_size=2)
+    state = estimator.init(KEY, CENTRE)
+    batch = jax.tree.map(lambda a: a[:B], DATA)
+    path = [Sphere(3).random_point(jax.random.fold_in(KEY, i)) for i in range(5)]
+    centres = []
+    for position in path:
+        _, state = estimator.prepare(KEY, state, position, batch)
+        centres.append(state.centre)
+        exact = jax.grad(lambda x: jnp.sum(log_likelihood(x, DATA)))(state.centre)
+        np.testing.assert_allclose(state.full_gradient, exact, rtol=1e-12)
+    expected = [CENTRE, CENTRE, path[2], path[2], path[4]]
+    np.testing.assert_array_equal(np.stack(centres), np.stack(expected))
+
+
+def test_control_variate_has_no_noise_at_its_centre():
+    gradients, variance = evaluate(make("start as centre", True, "scalar-fisher").on(Sphere(3)), X, X)
+    np.testing.assert_allclose(gradients, np.broadcast_to(jax.grad(log_density)(X), gradients.shape), rtol=1e-12)
+    np.testing.assert_allclose(variance, 0, atol=1e-25)
+
+
+def test_full_gradient_is_that_of_finite_differences():
+    estimator = Full(log_density)
+    gradient = estimator.gradient(X, ())
+    e = 1e-6
+    for i, unit in enumerate(np.eye(3)):
+        difference = (log_density(X + e * unit) - log_density(X - e * unit)) / (2 * e)
+        assert gradient[i] == pytest.approx(float(difference), rel=1e-7)
+
+
+def test_given_variance_is_passed_on():
+    _, variance = evaluate(make("minibatch", True, jnp.array([1.0, 2.0, 3.0])), X, X)
+    np.testing.assert_array_equal(variance[0], [1.0, 2.0, 3.0])
+    assert make("minibatch", True).noise_variance(X, make("minibatch", True).prepare(
+        KEY, make("minibatch", True).init(KEY, X), X, DATA)[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"data_size": 0}, "data_size = 0"),
+        ({"data_size": 2.5}, "data_size = 2.5"),
+        ({"data_size": 5, "noise_variance": "fisher"}, "scalar-fisher, diagonal-fisher"),
+        ({"data_size": 5, "refresh_every": 0}, "refresh_every = 0"),
+    ],
+)
+def test_wrong_arguments_raise(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        Minibatch(log_likelihood, log_prior, **arguments)
+
+
+def test_fisher_needs_two_data():
+    estimator = make("minibatch", True, "scalar-fisher")
+    with pytest.raises(ValueError, match="a batch of 1"):
+        estimator.prepare(KEY, estimator.init(KEY, X), X, jax.tree.map(lambda a: a[:1], DATA))
