@@ -45,6 +45,7 @@ SAMPLERS = [
     SamplerCase("SGGMC matrix", lambda e, m, h: gd.samplers.SGGMC(e, m, h, friction=MATRIX)),
     SamplerCase("GSGNHT", lambda e, m, h: gd.samplers.GSGNHT(e, m, h)),
     SamplerCase("GSGNHT leaf", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, thermostat="leaf", num_steps=2)),
+    SamplerCase("GSGNHT ABOBA", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="ABOBA")),
     SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu")),
     SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5)),
 ]

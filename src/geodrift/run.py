@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Draws of one chunk stay on the device within this many bytes, and within this number.
 _CHUNK_BYTES = 64 * 2**20
-_CHUNK_DRAWS = 4096
+_CHUNK_DRAWS = 1024
 _CHUNK_SECONDS = 0.5
 _CHECKPOINT_SECONDS = 5.0
 
@@ -177,7 +177,8 @@ class _Run:
             self.steps, self.state, self.pieces = store.load(state, plan.num_draws)
         self.pace = Pace(_CHUNK_SECONDS if store is None else _CHECKPOINT_SECONDS)
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state.position))
-        self.capacity = max(1, min(plan.num_draws, _CHUNK_DRAWS, _CHUNK_BYTES // max(size, 1)))
+        # Not a function of num_draws: runs of any length share one compilation, and the bits of one.
+        self.capacity = max(1, min(_CHUNK_DRAWS, _CHUNK_BYTES // max(size, 1)))
 
     @property
     def draws(self) -> int:
@@ -212,7 +213,7 @@ class _Run:
         self.steps += num_draws * thin
         piece = None
         if not warming_up:
-            piece = jax.tree.map(lambda x: np.asarray(x[:num_draws]), (chunk.position, chunk.info))
+            piece = jax.tree.map(lambda x: np.array(x)[:num_draws], (chunk.position, chunk.info))
             self.pieces.append(piece)
         if self.store is not None:
             self.store.save(self.steps, self.state, piece)
@@ -264,7 +265,8 @@ def _start(
     """The chains' states and the keys of their steps."""
     chain_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num_chains))
     key_start, key_init, key_steps = jax.vmap(lambda k: jax.random.split(k, 3))(chain_keys).T
-    if hasattr(initial, "position") and hasattr(initial, "count"):
+    # A plain tuple has a method of the name count, a state a field.
+    if "count" in getattr(initial, "_fields", ()):
         return _check_state(initial, num_chains), key_steps
     manifold = sampler.manifold
     if initial is None:
@@ -277,8 +279,7 @@ def _start(
         positions = jax.vmap(initial)(key_start)
     else:
         positions = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_chains, *jnp.shape(x))), initial)
-    for chain in range(num_chains):
-        check_position(manifold, jax.tree.map(lambda x, c=chain: x[c], positions))
+    check_position(manifold, positions, batched=True)
     return init_chains(sampler, key_init, positions), key_steps
 
 

@@ -129,7 +129,11 @@ def _correlated(
     variance: Float[Array, "..."] | None,
     subtraction: str,
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, ""] | None]:
-    """Noise whose covariance is a matrix, from the root of S in the basis of the friction."""
+    """Noise whose covariance is a matrix, from its symmetric root.
+
+    The symmetric root is a smooth function of the position; the eigenvectors' signs are not, and rounding flips them.
+    """
+    white = _rotate(jnp.swapaxes(basis.vectors, -1, -2), white)
     if variance is None:
         return _rotate(basis.vectors, jnp.sqrt(fresh) * white), None
     n = x.shape[-1]
@@ -143,6 +147,7 @@ def _correlated(
     eigenvalues, vectors = jnp.linalg.eigh(covariance)
     # The normal direction has the eigenvalue 0 up to rounding, which must not count as negative.
     rounding = 100 * n * jnp.finfo(x.dtype).eps * jnp.max(fresh)
+    white = _rotate(jnp.swapaxes(vectors, -1, -2), white)
     noise = _rotate(vectors, jnp.sqrt(jnp.maximum(eigenvalues, 0)) * white)
     return _rotate(basis.vectors, noise), jnp.any(eigenvalues < -rounding)
 

@@ -60,14 +60,14 @@ class Sampler(eqx.Module):
         return self
 
 
-def check_position(manifold: Manifold, position: Position) -> Position:
-    """The position as arrays.
+def check_position(manifold: Manifold, position: Position, batched: bool = False) -> Position:
+    """The position as arrays, or positions with a leading axis when ``batched``.
 
     Raises:
         ValueError: It is concrete and not on the manifold.
     """
     position = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), position)
-    residual = manifold.residual(position)
+    residual = jnp.max(jax.vmap(manifold.residual)(position)) if batched else manifold.residual(position)
     if is_concrete(residual) and not residual <= _tolerance(position):
         raise ValueError(f"position is off the manifold by {residual:.3g}: give manifold.project(position)")
     return position

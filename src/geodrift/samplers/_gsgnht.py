@@ -35,9 +35,8 @@ class GSGNHT(Sampler):
 
     .. math:: dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad d\xi = (|v|^2 / m - 1)\,dt
 
-    with m the manifold's dimension. :math:`\xi` settles at C plus h V / 2 and fluctuates by about
-    :math:`1/\sqrt m`; from any start it takes some multiples of :math:`m`-independent time of order 1/C plus
-    :math:`\sqrt{2}` to do so. Noise that is not isotropic is not corrected: a kinetic temperature of 1 is no
+    with m the manifold's dimension. :math:`\xi` settles at C + h V / 2 and fluctuates by :math:`1/\sqrt m`. Its
+    relaxation time is the larger of C and 1/C, up to a factor of order 1: discard several of them. Noise that is not isotropic is not corrected: a kinetic temperature of 1 is no
     evidence.
 
     Args:
@@ -49,7 +48,9 @@ class GSGNHT(Sampler):
         num_steps: L, inner steps in one draw.
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
             dimension.
-        composition: ``"ABOBA"``, ``"BAOAB"``, ``"OBABO"`` or ``"liu"``, the paper's own.
+        composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat holds at 1
+            the temperature of the velocity in the drifts, which BAOAB has at 1 when the positions are right; in
+            ABOBA it is then above 1 by a term in h squared, so that the thermostat cools the positions.
         reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
 
     Raises:
@@ -64,7 +65,7 @@ class GSGNHT(Sampler):
     friction: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1.0)
     num_steps: int = eqx.field(static=True, default=1)
     thermostat: str = eqx.field(static=True, default="global")
-    composition: str = eqx.field(static=True, default="ABOBA")
+    composition: str = eqx.field(static=True, default="BAOAB")
     reuse_batch: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:

@@ -42,11 +42,10 @@ def kinetic_step(
         The new phase, the estimator's new state, and the information of the step.
     """
     estimator, steps = settings.estimator.on(settings.manifold), settings.num_steps
-    key_prepare, key_move = jax.random.split(key)
     if steps == 1:
-        prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
-        phase, outcome = _move(key_move, settings, estimator, phase, prepared)
+        phase, kept, outcome = _prepare_and_move(key, settings, estimator, phase, kept, batch)
     elif settings.reuse_batch:
+        key_prepare, key_move = jax.random.split(key)
         prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
 
         def move(phase: Phase, key: RandomKey) -> tuple[Phase, StepOutcome]:
@@ -56,14 +55,11 @@ def kinetic_step(
         outcome = _last(outcomes)
     else:
 
-        def prepare_and_move(carry: tuple[Phase, Any], xs: tuple) -> tuple[tuple[Phase, Any], StepOutcome]:
-            (phase, kept), (key_prepare, key_move, rows) = carry, xs
-            prepared, kept = estimator.prepare(key_prepare, kept, phase.position, rows)
-            phase, outcome = _move(key_move, settings, estimator, phase, prepared)
+        def inner(carry: tuple[Phase, Any], xs: tuple) -> tuple[tuple[Phase, Any], StepOutcome]:
+            phase, kept, outcome = _prepare_and_move(xs[0], settings, estimator, *carry, xs[1])
             return (phase, kept), outcome
 
-        inputs = (jax.random.split(key_prepare, steps), jax.random.split(key_move, steps), batch)
-        (phase, kept), outcomes = jax.lax.scan(prepare_and_move, (phase, kept), inputs)
+        (phase, kept), outcomes = jax.lax.scan(inner, (phase, kept), (jax.random.split(key, steps), batch))
         outcome = _last(outcomes)
     return phase, kept, _info(settings, phase, outcome)
 
@@ -75,6 +71,15 @@ def check_kinetic(settings: KineticSettings) -> None:
         raise ValueError(f"num_steps = {settings.num_steps!r}: must be a whole number, 1 or more")
     for leaf in jax.tree.leaves(settings.friction):
         _check_friction(leaf)
+
+
+def _prepare_and_move(
+    key: RandomKey, settings: KineticSettings, estimator: Estimator, phase: Phase, kept: Any, batch: Batch
+) -> tuple[Phase, Any, StepOutcome]:
+    key_prepare, key_move = jax.random.split(key)
+    prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
+    phase, outcome = _move(key_move, settings, estimator, phase, prepared)
+    return phase, kept, outcome
 
 
 def _move(

@@ -1,0 +1,381 @@
+"""The driver: batches, chains, resumption, failures."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import KEY, SAMPLERS
+from law_checks import assert_means
+from scipy import stats
+
+import geodrift as gd
+from geodrift._batches import batch_indices
+from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
+
+MU = jnp.array([0.0, 0.6, 0.8])
+DATA = Sphere(3).random_point(KEY, (40,))
+
+
+def log_likelihood(x, y):
+    return 0.1 * y @ x
+
+
+def log_prior(x):
+    return MU @ x
+
+
+def make(case, step_size=0.1):
+    """The case's sampler: on minibatches, but for GMC, which needs the density."""
+    if case.name == "GMC":
+        return case.make(gd.estimators.Full(log_prior), Sphere(3), step_size), {}
+    estimator = gd.estimators.Minibatch(log_likelihood, log_prior, 40, "scalar-fisher", refresh_every=3)
+    return case.make(estimator, Sphere(3), step_size), {"data": DATA, "batch_size": 8}
+
+
+samplers = pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
+
+
+def equal(a, b):
+    for left, right in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+@samplers
+def test_going_on_from_a_state_is_one_longer_run(case):
+    sampler, batches = make(case)
+    whole = gd.sample(KEY, sampler, num_draws=10, num_warmup=7, num_chains=2, thin=3, **batches)
+    first = gd.sample(KEY, sampler, num_draws=4, num_warmup=7, num_chains=2, thin=3, **batches)
+    second = gd.sample(KEY, sampler, num_draws=6, num_chains=2, thin=3, initial=first.state, **batches)
+    equal(whole.position[:, :4], first.position)
+    equal(whole.position[:, 4:], second.position)
+    equal(whole.state, second.state)
+    assert np.std(whole.position, axis=1).min() > 0
+
+
+@samplers
+def test_chain_of_a_vmap_is_the_chain_alone(case):
+    sampler, batches = make(case)
+    many = gd.sample(KEY, sampler, num_draws=20, num_chains=4, **batches)
+    alone = gd.sample(KEY, sampler, num_draws=20, num_chains=1, **batches)
+    np.testing.assert_allclose(many.position[0], alone.position[0], rtol=0, atol=1e-5)
+    assert np.abs(many.position[0] - many.position[1]).max() > 0.1
+
+
+def test_batches_of_a_chain_do_not_depend_on_the_other_chains():
+    seen = {}
+    for chains in (1, 3):
+        recorder = Recorder(manifold=Euclidean(1))
+        start = jnp.zeros(1)
+        data = jnp.arange(1000)
+        draws = gd.sample(
+            KEY, recorder, data, batch_size=5, num_draws=4, num_chains=chains, initial=start
+        )
+        seen[chains] = draws.position["rows"], draws.position["key"]
+    equal(jax.tree.map(lambda a: a[0], seen[1]), jax.tree.map(lambda a: a[0], seen[3]))
+    rows = seen[3][0]
+    assert len(np.unique(rows)) > 50  # other rows at each step and in each chain
+    assert len(np.unique(seen[3][1])) == 3 * 4 * 2
+
+
+class Recorder(gd.samplers.Sampler):
+    """A sampler whose position is the batch and the key it got."""
+
+    manifold: Euclidean
+
+    def init(self, key, position):
+        del key, position
+        empty = {"rows": jnp.zeros(5, int), "key": jnp.zeros(2, jnp.uint32)}
+        return gd.samplers.SGGMCState(empty, (), (), jnp.zeros((), jnp.int32))
+
+    def step(self, key, state, batch=None):
+        state = state._replace(position={"rows": batch, "key": jax.random.key_data(key)}, count=state.count + 1)
+        nothing = jnp.zeros(())
+        return state, gd.samplers.StepInfo(jnp.zeros((), jnp.int32), nothing, nothing, nothing, nothing)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_batch_indices_are_uniform(replacement):
+    number = 20_000
+    rows = np.asarray(
+        jax.vmap(lambda k: batch_indices(k, 5, (2,), 3, replacement))(jax.random.split(KEY, number))
+    ).reshape(-1, 3)
+    if not replacement:
+        assert all(len(set(row)) == 3 for row in rows[:2000].tolist())
+    sets = np.sort(rows, axis=1)
+    _, observed = np.unique(sets, axis=0, return_counts=True)
+    if replacement:
+        # Multinomial weights: 6, 3 or 1 orders of a multiset.
+        unique = np.unique(sets, axis=0)
+        weight = np.array([{3: 6, 2: 3, 1: 1}[len(set(row))] for row in unique.tolist()]) / 125
+        assert len(unique) == 35
+    else:
+        weight = np.full(10, 0.1)
+    assert stats.chisquare(observed, weight * 2 * number).pvalue > 0.01
+    # The two batches of a step are independent: their overlap has the mean of independent draws.
+    pairs = rows.reshape(-1, 2, 3)
+    shared = (pairs[:, 0, :, None] == pairs[:, 1, None, :]).sum(axis=(1, 2))
+    assert_means(shared.reshape(50, -1), 9 / 5)
+
+
+def test_one_trace_over_hyperparameters():
+    traces = 0
+
+    def log_density(x):
+        nonlocal traces
+        traces += 1
+        return MU @ x
+
+    def run(step_size, friction):
+        sampler = gd.samplers.SGGMC(gd.estimators.Full(log_density), Sphere(3), step_size, friction=friction)
+        return gd.sample(KEY, sampler, num_draws=3)
+
+    run(0.1, 1.0)
+    first = traces
+    results = [run(h, c).position for h, c in ((0.2, 1.0), (0.3, 2.0), (1, 5))]
+    assert traces == first > 0
+    assert np.abs(results[0] - results[1]).max() > 1e-3
+
+
+def test_a_grid_of_step_sizes_is_one_vmap():
+    traces = 0
+
+    def log_density(x):
+        nonlocal traces
+        traces += 1
+        return MU @ x
+
+    def build(h):
+        return gd.samplers.SGGMC(gd.estimators.Full(log_density), Sphere(3), h)
+
+    grid = jnp.array([0.05, 0.1, 0.2])
+    stacked = eqx.filter_vmap(build)(grid)
+    state = build(0.1).init(KEY, MU)
+    together, _ = eqx.filter_jit(eqx.filter_vmap(lambda s: s.step(KEY, state)))(stacked)
+    assert traces == 1
+    for i, h in enumerate(grid):
+        alone, _ = build(h).step(KEY, state)
+        np.testing.assert_allclose(together.position[i], alone.position, rtol=1e-12)
+
+
+KILLED = """
+import sys, jax, jax.numpy as jnp, numpy as np
+jax.config.update("jax_enable_x64", True)
+import geodrift as gd
+directory, output, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+import time
+sampler = gd.samplers.GSGNHT(
+    gd.estimators.Minibatch(lambda x, y: 0.1 * y @ x, lambda x: 0.0 * x[0], 30, "diagonal-fisher", refresh_every=4),
+    gd.manifolds.Sphere(3), gd.schedules.PolynomialDecay(0.2), num_steps=2)
+data = gd.manifolds.Sphere(3).random_point(jax.random.key(1), (30,))
+draws = gd.sample(jax.random.key(0), sampler, data, batch_size=5, num_draws=400, num_warmup=50, num_chains=2, thin=2,
+    checkpoint=None if directory == "none" else directory, callback=lambda p: (print(p.steps, flush=True), time.sleep(pause)))
+np.savez(output, position=draws.position, temperature=draws.info.kinetic_temperature, count=draws.state.count,
+    thermostat=draws.state.thermostat)
+"""
+
+
+def test_killed_run_goes_on_to_the_same_bits(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(KILLED)
+
+    def command(directory, name, pause):
+        return [sys.executable, str(script), str(directory), str(tmp_path / name), str(pause)]
+
+    subprocess.run(command("none", "whole.npz", 0), check=True, capture_output=True)
+    directory = tmp_path / "checkpoint"
+    for chunks in (2, 3):
+        process = subprocess.Popen(command(directory, "never.npz", 0.2), stdout=subprocess.PIPE, text=True)
+        for _ in range(chunks):
+            assert process.stdout.readline().strip()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    assert not (tmp_path / "never.npz").exists()
+    # What a killed process leaves half-written is never read.
+    (directory / "draws-000099.npz.tmp").write_bytes(b"half")
+    finished = subprocess.run(command(directory, "resumed.npz", 0), check=True, capture_output=True, text=True)
+    assert int(finished.stdout.split()[0]) > 50  # it went on, and did not begin again
+    whole, resumed = np.load(tmp_path / "whole.npz"), np.load(tmp_path / "resumed.npz")
+    for name in whole.files:
+        np.testing.assert_array_equal(whole[name], resumed[name])
+
+
+def quick(**changes):
+    sampler = gd.samplers.SGGMC(gd.estimators.Full(log_prior), Sphere(3), changes.pop("step_size", 0.1))
+    arguments = {"num_draws": 5, "num_chains": 2, "initial": MU} | changes
+    return gd.sample(arguments.pop("key", KEY), sampler, **arguments)
+
+
+def test_finished_checkpoint_is_read_and_extended(tmp_path):
+    first = quick(checkpoint=tmp_path / "c")
+    again = quick(checkpoint=tmp_path / "c")
+    equal(first, again)
+    longer = quick(checkpoint=tmp_path / "c", num_draws=9)
+    equal(longer, quick(num_draws=9))
+    with pytest.raises(ValueError, match="holds 9 draws"):
+        quick(checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"step_size": 0.2}, "sampler arrays"),
+        ({"key": jax.random.key(9)}, "key"),
+        ({"thin": 2}, "thin"),
+        ({"num_chains": 3}, "num_chains"),
+        ({"num_warmup": 3}, "num_warmup"),
+        ({"initial": -MU}, "initial"),
+    ],
+)
+def test_checkpoint_of_another_run_is_refused(tmp_path, changes, named):
+    quick(checkpoint=tmp_path)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    with pytest.raises(ValueError, match=f"another .*{named}"):
+        quick(checkpoint=tmp_path, **changes)
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_checkpoint_holds_no_pickle(tmp_path):
+    quick(checkpoint=tmp_path)
+    for path in Path(tmp_path).glob("*.npz"):
+        with np.load(path, allow_pickle=False) as file:
+            assert all(file[name].dtype != object for name in file.files)
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_failure_names_step_and_chain():
+    def log_density(x):
+        return jnp.where(x[0] > 2.5, jnp.nan, 1.0) * x[0]
+
+    sampler = gd.samplers.SGGMC(gd.estimators.Full(log_density), Euclidean(1), 0.5)
+    starts = gd.PerChain(jnp.array([[-50.0], [2.4]]))
+    with pytest.raises(gd.SamplingError, match=r"chain 1, step \d: .*not finite") as caught:
+        gd.sample(KEY, sampler, num_draws=6, num_chains=2, initial=starts)
+    assert caught.value.result is gd.Result.NON_FINITE
+    # The step named is the first at which that chain, followed by hand, fails.
+    key = jax.random.split(jax.random.fold_in(KEY, 1), 3)[1:]
+    state = jax.vmap(sampler.init)(key[:1], jnp.array([[2.4]]))
+    state = jax.tree.map(lambda a: a[0], state)
+    for count in range(6):
+        state, info = sampler.step(jax.random.split(jax.random.fold_in(key[1], count))[1], state)
+        if info.result:
+            break
+    assert caught.value.step == count
+
+
+def test_too_much_noise_is_reported():
+    estimator = gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0 * x[0], 40, 1e3)
+    sampler = gd.samplers.SGGMC(estimator, Sphere(3), 0.1)
+    with pytest.raises(gd.SamplingError, match="chain 0, step 0: the gradient noise V exceeds"):
+        gd.sample(KEY, sampler, DATA, batch_size=5, num_draws=2)
+
+
+def test_starts():
+    shared = quick(num_draws=1, step_size=1e-9)
+    np.testing.assert_allclose(shared.position[:, 0], jnp.stack([MU, MU]), atol=1e-8)
+    starts = Sphere(3).random_point(KEY, (2,))
+    each = quick(num_draws=1, step_size=1e-9, initial=gd.PerChain(starts))
+    np.testing.assert_allclose(each.position[:, 0], starts, atol=1e-8)
+    drawn = quick(num_draws=1, step_size=1e-9, initial=None).position[:, 0]
+    assert np.abs(drawn[0] - drawn[1]).max() > 0.01
+    own = quick(num_draws=1, step_size=1e-9, initial=lambda key: -MU).position[:, 0]
+    np.testing.assert_allclose(own, -jnp.stack([MU, MU]), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"num_draws": 0}, "num_draws = 0"),
+        ({"thin": 1.5}, "thin = 1.5"),
+        ({"num_warmup": -1}, "num_warmup = -1"),
+        ({"batch_size": 3}, "no data"),
+        ({"data": DATA, "batch_size": 0}, "batch_size = 0"),
+        ({"initial": 2 * MU}, "off the manifold"),
+        ({"initial": gd.PerChain(jnp.ones((3, 3)))}, "leading axis of length 2"),
+    ],
+)
+def test_wrong_arguments_raise(changes, match):
+    with pytest.raises(ValueError, match=match):
+        quick(**changes)
+
+
+def test_data_must_fit_the_estimator():
+    sampler, _ = make(SAMPLERS[0])
+    with pytest.raises(ValueError, match="data_size is 40"):
+        gd.sample(KEY, sampler, DATA[:30], batch_size=5, num_draws=1)
+
+
+def test_all_data_is_the_full_gradient():
+    # Without a batch size every step sees all data, once for all inner steps: the chain of the exact gradient.
+    def log_density(x):
+        return MU @ x + jnp.sum(0.1 * DATA @ x)
+
+    options = {"num_draws": 5, "initial": MU}
+    sampler, _ = make(SAMPLERS[1])
+    full = gd.samplers.SGGMC(gd.estimators.Full(log_density), Sphere(3), 0.1, num_steps=3, reuse_batch=True)
+    np.testing.assert_allclose(
+        gd.sample(KEY, sampler, DATA, **options).position, gd.sample(KEY, full, **options).position, atol=1e-12
+    )
+
+
+def test_callback_sees_every_chunk():
+    seen = []
+    draws = quick(num_draws=300, num_warmup=40, thin=2, callback=seen.append)
+    assert [p.steps for p in seen] == sorted({p.steps for p in seen})
+    assert seen[-1].steps == seen[-1].total == 640
+    stored = np.concatenate([p.info.gradient_norm for p in seen if p.info is not None], axis=1)
+    np.testing.assert_array_equal(stored, draws.info.gradient_norm)
+
+
+def test_tree_of_positions_becomes_a_datatree():
+    manifold = Product({"a": Sphere(3), "b": Simplex(2)})
+    sampler = gd.samplers.GMC(gd.estimators.Full(lambda p: p["a"][0] + p["b"][0]), manifold, 0.1)
+    draws = gd.sample(KEY, sampler, num_draws=6, num_chains=2)
+    tree = draws.to_datatree()
+    np.testing.assert_array_equal(tree["posterior"]["a"].values, draws.position["a"])
+    assert tree["posterior"]["b"].dims[:2] == ("chain", "draw")
+    np.testing.assert_array_equal(tree["sample_stats"]["acceptance_rate"].values, draws.info.acceptance)
+    alone = quick().to_datatree()
+    assert set(alone["posterior"].data_vars) == {"position"}
+    assert "acceptance_rate" not in alone["sample_stats"]
+
+
+def test_keys_are_used_once():
+    # JAX's own checker, on every sampler; it must be set before JAX starts.
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import jax; jax.config.update('jax_enable_x64', True)\n"
+        "from core.test_run import *\n"
+        "for case in SAMPLERS:\n"
+        "    sampler, batches = make(case)\n"
+        "    key_init, key_step = jax.random.split(jax.random.key(0))\n"
+        "    state = sampler.init(key_init, MU)\n"
+        "    batch = DATA[batch_indices(jax.random.key(1), 40, sampler.batch_axes, 8, False)] if batches else None\n"
+        "    print(case.name, sampler.step(key_step, state, batch)[1].result)\n"
+        "    gd.sample(jax.random.key(3), sampler, num_draws=2, **batches)\n"
+    )
+    environment = os.environ | {"JAX_DEBUG_KEY_REUSE": "1"}
+    tests = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code, tests], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(done.stdout.splitlines()) == len(SAMPLERS)
+
+
+def test_import_is_quick_and_lazy():
+    code = "import sys, geodrift; print(sorted({'numba', 'sklearn', 'zarr', 'arviz_stats'} & set(sys.modules)))"
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - begun)
+    assert done.stdout.strip() == "[]"
+    assert min(times) < 2
