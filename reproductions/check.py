@@ -50,7 +50,9 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
         if claim["tolerance"] < 0:
             raise MalformedError(f"{where}: tolerance = {claim['tolerance']} must not be negative")
         if claim["verdict"] not in (HOLDS, REFUTED, NOT_RUN):
-            raise MalformedError(f"{where}: verdict = {claim['verdict']!r} must be {HOLDS}, {REFUTED} or {NOT_RUN}")
+            raise MalformedError(
+                f"{where}: verdict = {claim['verdict']!r} must be {HOLDS}, {REFUTED} or {NOT_RUN}"
+            )
         if claim["verdict"] == REFUTED and not claim.get("finding"):
             raise MalformedError(f"{where}: refuted without a finding")
     names = [claim["name"] for claim in claims]
@@ -88,7 +90,9 @@ def decide(folder: Path, claim: dict[str, Any]) -> Decision:
 
 def run_commands(folders: list[Path], root: Path) -> None:
     """Run each distinct command once; its output goes to stderr."""
-    commands = dict.fromkeys(claim["command"] for folder in folders for claim in read_claims(folder / "claims.toml"))
+    commands = dict.fromkeys(
+        claim["command"] for folder in folders for claim in read_claims(folder / "claims.toml")
+    )
     for command in commands:
         print(f"$ {command}", file=sys.stderr)
         program, *arguments = shlex.split(command)
@@ -116,7 +120,9 @@ def main() -> int:
     """Exit status 0 when every claim has its stated verdict, 1 when not, 2 when a file is malformed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("papers", nargs="*", help="folders such as liu-2016; all of them unless given")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent, help="where the folders are")
+    parser.add_argument(
+        "--root", type=Path, default=Path(__file__).resolve().parent, help="where the folders are"
+    )
     parser.add_argument("--run", action="store_true", help="run the commands before deciding")
     arguments = parser.parse_args()
     found = [path.parent for path in sorted(arguments.root.glob("*/claims.toml"))]
@@ -124,10 +130,14 @@ def main() -> int:
     missing = set(arguments.papers) - {folder.name for folder in folders}
     try:
         if missing or not folders:
-            raise MalformedError(f"{arguments.root}: no claims of {', '.join(sorted(missing)) or 'any paper'}")
+            raise MalformedError(
+                f"{arguments.root}: no claims of {', '.join(sorted(missing)) or 'any paper'}"
+            )
         if arguments.run:
             run_commands(folders, arguments.root.parent)
-        decisions = [decide(folder, claim) for folder in folders for claim in read_claims(folder / "claims.toml")]
+        decisions = [
+            decide(folder, claim) for folder in folders for claim in read_claims(folder / "claims.toml")
+        ]
     except MalformedError as error:
         print(error, file=sys.stderr)
         return 2
