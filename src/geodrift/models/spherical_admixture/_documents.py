@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from geodrift.models.spherical_admixture._weighting import weight_rows
 
 BLOCK = 4096  # documents of one block of a pass over the corpus
-IN_MEMORY_NONZEROS = 20_000_000  # weighted rows are kept in memory up to this many entries (12 bytes each)
 
 
 class DocumentSource:
@@ -28,15 +27,12 @@ class DocumentSource:
         self.weighting = weighting
         self.num_documents = int(corpus.num_documents)
         self.num_words = int(corpus.num_words)
-        self._rows: sp.csr_matrix | None = None
         if self.num_documents == 0:
             raise ValueError("the corpus has no documents")
         self.mean_direction, self.num_empty = self._survey()
 
     def rows(self, documents: np.ndarray) -> sp.csr_matrix:
         """Unit rows [S, V] of documents [S]; cost proportional to those rows."""
-        if self._rows is not None:
-            return self._rows[documents]
         return weight_rows(
             self.corpus.rows(documents), self.weighting, self.corpus.document_frequencies, self.num_documents
         )
@@ -48,14 +44,11 @@ class DocumentSource:
             yield documents, self.rows(documents)
 
     def _survey(self) -> tuple[np.ndarray, int]:
-        """The direction of the sum of all documents, and how many are empty; keeps the rows of a corpus that is small."""
-        total, num_empty, blocks, nonzeros = np.zeros(self.num_words), 0, [], 0
+        """The direction of the sum of all documents, and how many are empty."""
+        total, num_empty = np.zeros(self.num_words), 0
         for _, rows in self.batches():
             total += np.asarray(rows.sum(axis=0)).ravel()
             num_empty += int((np.diff(rows.indptr) == 0).sum())
-            nonzeros += rows.nnz
-            if nonzeros <= IN_MEMORY_NONZEROS:
-                blocks.append(rows)
         length = float(np.linalg.norm(total))
         if not np.isfinite(length):
             raise ValueError("the documents hold NaN or infinity; every value must be finite")
@@ -63,6 +56,4 @@ class DocumentSource:
             raise ValueError(
                 f"no word of the {self.num_documents} documents has any weight under weighting={self.weighting!r}"
             )
-        if nonzeros <= IN_MEMORY_NONZEROS:
-            self._rows = sp.csr_matrix(sp.vstack(blocks, format="csr"))
         return total / length, num_empty

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from scipy.special import logsumexp
 
-from geodrift.distributions import log_normaliser
+from geodrift.distributions import host_log_normaliser
 
 
 def log_perplexity(
@@ -56,7 +56,7 @@ def log_perplexity(
         norms = np.sqrt(np.einsum("jk,kl,jl->j", mixtures, beta @ beta.T, mixtures, optimize=True))
         terms = (rows @ beta.T) @ (mixtures / norms[:, None]).T * document_concentration
         total = np.logaddexp(total, logsumexp(terms, axis=1))
-    constant = float(log_normaliser(rows.shape[1], document_concentration)) - np.log(
+    constant = float(host_log_normaliser(rows.shape[1], document_concentration)) - np.log(
         theta_draws * topics.shape[0]
     )
     values = -(total + constant)

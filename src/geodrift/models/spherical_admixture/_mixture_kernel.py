@@ -17,6 +17,7 @@ import numpy as np
 from geodrift.models._random_streams import fill_normal, open_stream, uniform
 
 TARGET_ACCEPTANCE = 0.8
+WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs more than they save
 STEP_JITTER = 0.2  # each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives
 
 
@@ -113,8 +114,7 @@ def _draw_velocity(velocity, stream):
     return 0.5 * energy, stream
 
 
-@numba.njit(cache=True, parallel=True)
-def draw_mixtures(
+def _draw_mixtures(
     mixtures,  # [S, K] start, overwritten by the last state
     affinities,  # [S, K] beta v
     gram,  # [K, K]
@@ -172,3 +172,17 @@ def draw_mixtures(
         for i in range(size):
             mixtures[s, i] = theta[i] / total
     return acceptance
+
+
+_in_one_thread = numba.njit(cache=True)(_draw_mixtures)
+_in_threads = numba.njit(cache=True, parallel=True)(_draw_mixtures)
+
+
+def draw_mixtures(mixtures: np.ndarray, *rest: object) -> np.ndarray:
+    """Draw N mixtures of each of S documents in place; see `_draw_mixtures` for the arguments. Returns acceptance rates [S].
+
+    Which of the two compiled forms runs does not change a bit of the result: each document has a random stream of its own.
+    """
+    num_leapfrog, burn_in, num_draws = rest[5], rest[6], rest[7]
+    multiply_adds = mixtures.shape[0] * mixtures.shape[1] ** 2 * num_leapfrog * (burn_in + num_draws)
+    return (_in_threads if multiply_adds > WORTH_THREADS else _in_one_thread)(mixtures, *rest)

@@ -23,7 +23,7 @@ from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradien
 from geodrift.samplers import GMC, GSGNHT, SGGMC
 
 STEP_FRACTION = 0.8  # h times the highest frequency; 2 is the limit of stability
-FRICTION_FRACTION = 0.1  # C h once warm
+FRICTION_RANGE = (0.01, 0.2)  # of C h once warm and without gradient noise
 # BAOAB's positions are exact for a Gaussian at any stable step, and a topic's posterior is nearly one.
 COMPOSITIONS = {"sggmc": "BAOAB", "gsgnht": "ABOBA"}
 EARLY_FRICTION = 0.5  # added to C h at the start
@@ -91,18 +91,22 @@ class StochasticMove:
     def _adapt(self, statistics: Statistics, count: int) -> None:
         """Step size and friction from the curvature and the gradient noise.
 
-        The curvature is kappa times the coupling's largest eigenvalue: h sqrt(curvature) = `STEP_FRACTION`. Where there is gradient noise of variance V also
-        h sqrt(V) <= 1, and C h = V h^2 if that is more than `FRICTION_FRACTION`: the injected variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
+        The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step, h sqrt(largest) = `STEP_FRACTION`,
+        and the friction is critical for the smallest, C = sqrt(smallest). Where there is gradient noise of
+        variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is
+        subtracted from it.
         """
-        curvature = self.settings.document_concentration * float(np.linalg.eigvalsh(statistics.coupling)[-1])
+        eigenvalues = np.linalg.eigvalsh(statistics.coupling)
+        least, largest = self.settings.document_concentration * np.maximum(eigenvalues[[0, -1]], 0.0)
         noise = float(statistics.noise_variance.max())
         step_size = self.settings.step_size
         if step_size is None:
-            step_size = min(STEP_FRACTION / np.sqrt(curvature), 1.0 / np.sqrt(noise) if noise > 0 else np.inf)
+            step_size = min(STEP_FRACTION / np.sqrt(largest), 1.0 / np.sqrt(noise) if noise > 0 else np.inf)
         friction = self.settings.friction
         if friction is None:
+            damping = np.clip(np.sqrt(least) * step_size, *FRICTION_RANGE)
             early = EARLY_FRICTION * np.exp(-count / EARLY_STEPS)
-            friction = (max(FRICTION_FRACTION, noise * step_size**2) + early) / step_size
+            friction = (max(damping, noise * step_size**2) + early) / step_size
         self.tune(np.array([step_size, friction]))
 
     def step(
@@ -227,6 +231,7 @@ class GeodesicMove:
         )
         accepted = float(info.acceptance)
         if adaptation > 0 and self.settings.step_size is None:
-            self.tuned = np.array([self.tuned[0] * np.exp(adaptation * (accepted - TARGET_ACCEPTANCE)), 0.0])
+            gain = (1.0 + count) ** -0.6  # Robbins and Monro
+            self.tuned = np.array([self.tuned[0] * np.exp(gain * (accepted - TARGET_ACCEPTANCE)), 0.0])
         outcome = Outcome(int(info.result), float(info.kinetic_temperature), accepted, acceptance, statistics)
         return TopicState(moved.position), outcome

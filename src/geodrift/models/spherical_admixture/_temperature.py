@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.distributions import mean_resultant_length
+from geodrift.distributions import host_mean_resultant_length
 from geodrift.models.spherical_admixture._latents import Statistics
 from geodrift.models.spherical_admixture._settings import Settings
 
@@ -29,7 +29,9 @@ class TemperatureRecord:
             + settings.topic_concentration * topics.sum(axis=0)
         )
         length = float(np.linalg.norm(resultant))
-        pull = settings.topic_concentration * float(mean_resultant_length(topics.shape[1], length)) / length
+        pull = (
+            settings.topic_concentration * float(host_mean_resultant_length(topics.shape[1], length)) / length
+        )
 
         def gradient_along(directions):
             likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum(

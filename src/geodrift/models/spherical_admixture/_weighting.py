@@ -19,12 +19,15 @@ def weight_rows(
     Returns:
         Float64 CSR, [D, V]; rows have length 1, or no entry where nothing is left of a document.
     """
-    values = sp.csr_matrix(counts, dtype=np.float64, copy=True)
+    counts = sp.csr_matrix(counts)
+    data = counts.data.astype(np.float64)
     if weighting == "tfidf":
-        weights = np.log(num_documents / (1.0 + np.asarray(document_frequencies)))
-        values.data *= weights[values.indices]
-    values.eliminate_zeros()
-    values.sort_indices()
-    norms = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())
-    values.data /= np.repeat(norms, np.diff(values.indptr))
-    return values
+        data *= np.log(num_documents / (1.0 + np.asarray(document_frequencies)[counts.indices]))
+    lengths = np.diff(counts.indptr)
+    owners = np.repeat(np.arange(counts.shape[0]), lengths)
+    norms = np.sqrt(np.bincount(owners, weights=data * data, minlength=counts.shape[0]))
+    kept = data != 0.0
+    if kept.all():
+        return sp.csr_matrix((data / norms[owners], counts.indices, counts.indptr), shape=counts.shape)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners[kept], minlength=counts.shape[0]))])
+    return sp.csr_matrix((data[kept] / norms[owners[kept]], counts.indices[kept], indptr), shape=counts.shape)

@@ -1,0 +1,156 @@
+"""A chain of the spherical admixture model: its law, and that it can be put down and taken up."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from models.sam_problem import SETTINGS, planted, run
+
+import geodrift as gd
+from geodrift.models import SphericalAdmixture
+from geodrift.models.spherical_admixture import Engine, Settings
+
+PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
+PROJECTIONS /= np.linalg.norm(PROJECTIONS, axis=(1, 2), keepdims=True)
+
+
+def project(draws):
+    return np.einsum("nkv,pkv->pn", draws, PROJECTIONS)
+
+
+def compare(one, other):
+    """Largest deviation of the ratio of standard deviations from 1, and of the means in combined standard errors, with the least ESS."""
+    ess = np.array([[gd.diagnostics.ess(x[None]) for x in project(d)] for d in (one, other)])
+    a, b = project(one), project(other)
+    error = np.sqrt(a.var(axis=1) / ess[0] + b.var(axis=1) / ess[1])
+    return (
+        np.abs(b.std(axis=1) / a.std(axis=1) - 1).max(),
+        np.abs((a.mean(axis=1) - b.mean(axis=1)) / error).max(),
+        ess.min(),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["sggmc", "gsgnht"])
+def test_minibatches_sample_the_law_of_exact_gibbs(method):
+    exact, _ = run(14_000, method="gmc-gibbs", num_steps=10, num_draws=12_600, warm_up_fraction=0.1)
+    ours, engine = run(60_000, method=method, batch_size=20, num_draws=27_000, warm_up_fraction=0.1)
+    deviation, z, ess = compare(exact, ours)
+    assert ess >= 1000
+    assert deviation < 0.15
+    assert z < 4.5
+    assert abs(engine.temperature.value() - 1) < 0.05
+
+
+def test_short_run_agrees_with_exact_gibbs():
+    exact, _ = run(2000, method="gmc-gibbs", num_steps=10, num_draws=1600, warm_up_fraction=0.2)
+    ours, engine = run(4000, method="sggmc", batch_size=40, num_draws=1600, warm_up_fraction=0.2)
+    _, z, ess = compare(exact, ours)
+    spread = np.mean(project(ours).std(axis=1) / project(exact).std(axis=1))
+    assert ess > 20
+    assert abs(spread - 1) < 0.1
+    assert z < 5.0
+    assert abs(engine.temperature.value() - 1) < 0.05
+
+
+@pytest.mark.parametrize("method", ["sggmc", "gsgnht", "gmc-gibbs"])
+@pytest.mark.parametrize("latents", ["kept", "fresh"])
+def test_sixty_steps_and_forty_more_are_a_hundred(method, latents):
+    if method == "gmc-gibbs" and latents == "fresh":
+        return  # the choice of latents does not apply
+    settings = Settings(**SETTINGS, method=method, latents=latents, batch_size=20, num_draws=50)
+    whole, first, second = (Engine(planted()[0], settings, seed=4) for _ in range(3))
+    for engine in (whole, first):
+        engine.plan(steps=100)
+    for _ in range(60):
+        first._step()
+    second.restore({name: np.array(value) for name, value in first.state().items()})
+    for _ in range(100):
+        whole._step()
+    for _ in range(40):
+        second._step()
+    assert second.plan_made == whole.plan_made
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(value, second.state()[name], err_msg=name)
+
+
+def test_seconds_and_the_steps_they_became_give_the_same_draws():
+    corpus, settings = planted()[0], Settings(**SETTINGS, num_draws=20)
+    timed = Engine(corpus, settings, seed=2)
+    timed.plan(seconds=0.5)
+    counted = Engine(corpus, settings, seed=2)
+    counted.plan(steps=timed.plan_made.total)
+    draws = []
+    for engine in (timed, counted):
+        while (progress := engine.advance()) is not None:
+            last = progress
+        draws.append(engine.topics())
+        assert last.count == timed.plan_made.total
+    np.testing.assert_array_equal(*draws)
+
+
+def test_planted_topics_are_found_with_intervals_that_hold_them():
+    corpus, topics = planted(num_documents=400)
+    model = SphericalAdmixture(
+        3, document_concentration=200.0, topic_concentration=20.0, corpus_mean_concentration=20.0, doc_topic_prior=2.0,
+        weighting="none", n_steps=3000, n_draws=200, random_state=0,
+    )  # fmt: skip
+    mixtures = model.fit(corpus.matrix).transform(corpus.matrix)
+    order = np.argmax(topics @ model.topics_.T, axis=1)
+    assert sorted(order) == [0, 1, 2]
+    assert (topics * model.topics_[order]).sum(axis=1).min() > 0.97
+    np.testing.assert_allclose(mixtures.sum(axis=1), 1.0, atol=1e-6)
+    low, high = np.quantile(model.topic_draws_[:, order], [0.05, 0.95], axis=0)
+    inside = ((low <= topics) & (topics <= high)).mean()
+    assert 0.75 < inside < 0.98  # 90% of correlated entries of one data set
+
+
+def test_scikit_learn_accepts_the_estimator():
+    from sklearn.utils.estimator_checks import check_estimator
+
+    results = check_estimator(
+        SphericalAdmixture(2, n_steps=10, n_draws=5, weighting="tf"), on_fail=None, on_skip=None
+    )
+    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+
+
+def test_bad_input_is_refused_in_one_line():
+    corpus = planted()[0]
+    with pytest.raises(ValueError, match="n_topics is 100 but the corpus has 80 documents"):
+        Engine(corpus, Settings(n_topics=100))
+    for name, value in {
+        "n_topics": 1,
+        "doc_topic_prior": 0.0,
+        "weighting": "bm25",
+        "step_size": float("nan"),
+        "batch_size": 2.5,
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            Settings(**{name: value})
+    with pytest.raises(ValueError, match="Negative values"):
+        SphericalAdmixture(2).fit(-np.eye(4))
+    with pytest.raises(ValueError, match="NaN"):
+        SphericalAdmixture(2).fit(np.full((4, 4), np.nan))
+    with pytest.raises(ValueError, match="no word"):
+        SphericalAdmixture(2, weighting="tf").fit(sp.csr_matrix((5, 4)))
+    with pytest.raises(ValueError, match="give either seconds or steps"):
+        Engine(corpus, Settings(n_topics=3)).plan()
+
+
+def test_empty_documents_have_the_prior_mixture():
+    corpus, _ = planted()
+    rows = sp.vstack([corpus.matrix, sp.csr_matrix((1, 40))], format="csr")
+    model = SphericalAdmixture(
+        3,
+        weighting="none",
+        doc_topic_prior=2.0,
+        document_concentration=200.0,
+        n_steps=200,
+        n_draws=50,
+        random_state=1,
+    )
+    result = model.fit(rows).transform_with_intervals(rows)
+    # Dirichlet(2, 2, 2): mean 1/3, a component's quantiles those of Beta(2, 4).
+    np.testing.assert_allclose(result["mean"][-1], 1 / 3, atol=0.06)
+    np.testing.assert_allclose(
+        [result["low"][-1].mean(), result["high"][-1].mean()], [0.0764, 0.6574], atol=0.06
+    )

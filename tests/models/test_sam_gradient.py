@@ -1,0 +1,117 @@
+"""The topics' gradient: against automatic differentiation, over all minibatches, and as the sums are kept up to date."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from models.sam_problem import planted
+
+from geodrift.models.spherical_admixture._documents import DocumentSource
+from geodrift.models.spherical_admixture._latents import (
+    MixtureSampler,
+    Statistics,
+    draw_all,
+    estimate,
+    initial_latents,
+    visit,
+)
+from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
+
+KAPPA = 200.0
+FROZEN = 1e-13  # a step size at which mixtures stay where they are
+
+
+def problem(num_documents=80):
+    corpus, topics = planted(num_documents)
+    source = DocumentSource(corpus, "none")
+    rng = np.random.default_rng(5)
+    topics = topics + 0.1 * rng.normal(size=topics.shape)
+    topics = (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
+    latents = initial_latents(source, topics, KAPPA, 2.0)
+    latents.mixtures[...] = rng.dirichlet(np.full(3, 2.0), num_documents)
+    latents.step_sizes[...] = FROZEN
+    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 2, seed=0, chain=0)
+    prior = TopicPrior(jnp.asarray(source.mean_direction), jnp.asarray(30.0), jnp.asarray(20.0))
+    return source, topics, latents, sampler, prior
+
+
+def tangent(topics, gradient):
+    return gradient - topics * (topics * gradient).sum(axis=1, keepdims=True)
+
+
+def gradient_of(prior, topics, statistics):
+    sums = Sums(jnp.asarray(statistics.pull.T), jnp.asarray(statistics.coupling), None)
+    return np.asarray(
+        TopicGradient(prior, jnp.asarray(KAPPA)).gradient(jnp.asarray(topics, jnp.float64), sums)
+    )
+
+
+def test_gradient_is_the_derivative_of_the_log_joint():
+    source, topics, latents, sampler, prior = problem()
+    statistics, mixtures, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    everything = source.rows(np.arange(source.num_documents)).tocoo()
+    rows = Rows(jnp.asarray(everything.row), jnp.asarray(everything.col), jnp.asarray(everything.data))
+    last = jnp.asarray(mixtures[None, :, -1])
+    exact = jax.grad(log_joint)(jnp.asarray(topics, jnp.float64), prior, jnp.asarray(KAPPA), rows, last)
+    ours = gradient_of(prior, topics, statistics)
+    np.testing.assert_allclose(
+        tangent(topics, ours), tangent(topics, np.asarray(exact)), rtol=1e-4, atol=1e-4 * np.abs(exact).max()
+    )
+
+
+def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_right():
+    source, topics, latents, sampler, _ = problem(num_documents=6)
+    whole, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    subsets = [np.array(s) for s in itertools.combinations(range(6), 3)]
+    pulls, couplings, stated, gradients = [], [], [], []
+    for subset in subsets:
+        latents.noise_variance[...] = 0.0  # no smoothing over steps
+        statistics, _ = estimate(latents, sampler, subset, source.rows(subset), topics, 0, 0.0)
+        pulls.append(statistics.pull)
+        couplings.append(statistics.coupling)
+        stated.append(statistics.noise_variance.copy())
+        gradients.append(tangent(topics, KAPPA * (statistics.pull.T - statistics.coupling @ topics)))
+    np.testing.assert_allclose(np.mean(pulls, axis=0), whole.pull, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.mean(couplings, axis=0), whole.coupling, rtol=1e-5, atol=1e-6)
+    # The mean square over tangent directions of the deviation is the variance that the sampler subtracts, on average over subsets.
+    exact = np.var(gradients, axis=0).sum(axis=1) / (topics.shape[1] - 1)
+    np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
+
+
+def test_kept_sums_equal_sums_made_anew():
+    source, topics, latents, sampler, _ = problem()
+    draw_all(latents, sampler, source, topics, 0, 0.0)
+    latents.step_sizes[...] = 0.02
+    rng = np.random.default_rng(0)
+    for count in range(200):
+        documents = rng.choice(80, 10, replace=False)
+        kept, _ = visit(latents, sampler, documents, source.rows(documents), topics, count, 0.0)
+    kept = Statistics(kept.pull.copy(), kept.coupling.copy(), kept.noise_variance)
+    latents.step_sizes[...] = FROZEN
+    anew, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    np.testing.assert_allclose(kept.pull, anew.pull, atol=1e-5)
+    np.testing.assert_allclose(kept.coupling, anew.coupling, atol=1e-4)
+
+
+def test_prior_is_the_corpus_mean_integrated_out():
+    """V = 3, K = 2: the integral over mu of vMF(mu | m, kappa0) prod vMF(beta_k | mu, sigma) by quadrature on the sphere."""
+    rng = np.random.default_rng(1)
+    mean = np.array([0.0, 0.6, 0.8])
+    prior = TopicPrior(jnp.asarray(mean), jnp.asarray(3.0), jnp.asarray(2.0))
+    height, angle = np.meshgrid(
+        np.polynomial.legendre.leggauss(60)[0], np.arange(120) * np.pi / 60, indexing="ij"
+    )
+    weights = np.polynomial.legendre.leggauss(60)[1][:, None] * np.full((1, 120), np.pi / 60)
+    circle = np.sqrt(1 - height**2)
+    mu = np.stack([circle * np.cos(angle), circle * np.sin(angle), height], axis=-1)
+
+    def quadrature(topics):
+        return np.log((weights * np.exp(mu @ (3.0 * mean + 2.0 * topics.sum(axis=0)))).sum())
+
+    topics = rng.normal(size=(2, 2, 3))
+    topics /= np.linalg.norm(topics, axis=2, keepdims=True)
+    ours = float(prior.log_density(jnp.asarray(topics[0])) - prior.log_density(jnp.asarray(topics[1])))
+    np.testing.assert_allclose(ours, quadrature(topics[0]) - quadrature(topics[1]), rtol=1e-10)
+    gradient = jax.grad(prior.log_density)(jnp.asarray(topics[0]))
+    np.testing.assert_allclose(prior.gradient(jnp.asarray(topics[0])), gradient[0], rtol=1e-10)

@@ -1,0 +1,106 @@
+"""Weighting, alignment, intervals and the held-out score."""
+
+import importlib.util
+import pathlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.models.spherical_admixture import align, log_perplexity, summarise_topics, weight_rows
+
+SCORER = pathlib.Path(__file__).parents[2].parent / "shared" / "eval" / "sam_logperp.py"
+
+
+def scattered(num_draws=30, num_topics=4, num_words=25, seed=0):
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=(num_topics, num_words))
+    draws = centre + 0.1 * rng.normal(size=(num_draws, num_topics, num_words))
+    return draws / np.linalg.norm(draws, axis=2, keepdims=True)
+
+
+def test_alignment_undoes_any_permutation():
+    draws = scattered()
+    rng = np.random.default_rng(1)
+    shuffled = np.array([draw[rng.permutation(4)] for draw in draws])
+    shuffled[-1] = draws[-1]
+    np.testing.assert_array_equal(align(shuffled), draws)
+
+
+def test_summary_against_counting():
+    draws = scattered(num_draws=200)
+    vocabulary = [f"w{i}" for i in range(25)]
+    topic = summarise_topics(draws, vocabulary, top=3)[2]
+    mean = draws[:, 2].mean(axis=0)
+    assert [w["word"] for w in topic["words"]] == [f"w{i}" for i in np.argsort(-mean)[:3]]
+    assert [w["word"] for w in topic["negative_words"]] == [f"w{i}" for i in np.argsort(mean)[:3]]
+    tenth = int(np.argsort(-mean)[9])
+    word = summarise_topics(draws, vocabulary, top=10)[2]["words"][9]
+    ranks = (-draws[:, 2]).argsort(axis=1).argsort(axis=1)[:, tenth]
+    assert word["word"] == f"w{tenth}"
+    assert 0 < word["p_top10"] < 1
+    np.testing.assert_allclose(word["p_top10"], (ranks < 10).mean())
+    np.testing.assert_allclose([word["low"], word["high"]], np.quantile(draws[:, 2, tenth], [0.05, 0.95]))
+
+
+def test_weighting_by_hand():
+    counts = sp.csr_matrix(np.array([[2, 1, 0], [0, 1, 3], [0, 0, 0], [4, 0, 0]]))
+    frequencies = np.array([2, 2, 1])
+    dense = weight_rows(counts, "tfidf", frequencies, 4).toarray()
+    expected = np.array([[2, 1, 0], [0, 1, 3], [0, 0, 0], [4, 0, 0]]) * np.log(4 / (1 + frequencies))
+    norms = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        dense, np.divide(expected, norms, out=np.zeros_like(expected), where=norms > 0)
+    )
+    np.testing.assert_allclose(
+        weight_rows(counts, "tf", frequencies, 4).toarray()[0], np.array([2, 1, 0]) / np.sqrt(5)
+    )
+
+
+def test_log_perplexity_of_two_topics_against_quadrature():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(5, 12))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    topics = scattered(1, 2, 12, seed=4)
+    grid = (np.arange(4000) + 0.5) / 4000
+    means = grid[:, None] * topics[0, 0] + (1 - grid)[:, None] * topics[0, 1]
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    density = 6 * grid * (1 - grid)
+    constant = -np.log(np.exp(20.0 * vmf_heights(12)).mean())  # Monte Carlo free: see vmf_heights
+    exact = (
+        -np.mean(np.log((np.exp(20.0 * rows @ means.T) * density).mean(axis=1)))
+        - constant
+        - log_uniform_density(12)
+    )
+    ours = log_perplexity(sp.csr_matrix(rows), topics, 20.0, 2.0, theta_draws=200_000)
+    np.testing.assert_allclose(ours, exact, atol=0.02)
+
+
+def vmf_heights(dim, resolution=200_001):
+    """Heights x with equal weights under the uniform law on the sphere, by inverting its distribution function."""
+    from scipy.stats import beta
+
+    probabilities = (np.arange(resolution) + 0.5) / resolution
+    return 2 * beta.ppf(probabilities, (dim - 1) / 2, (dim - 1) / 2) - 1
+
+
+def log_uniform_density(dim):
+    from scipy.special import gammaln
+
+    return gammaln(dim / 2) - np.log(2) - dim / 2 * np.log(np.pi)
+
+
+def test_log_perplexity_against_the_independent_scorer():
+    if not SCORER.exists():
+        pytest.skip(f"the independent scorer is not at {SCORER}")
+    spec = importlib.util.spec_from_file_location("sam_logperp", SCORER)
+    scorer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scorer)
+    rng = np.random.default_rng(7)
+    rows = np.abs(rng.normal(size=(9, 40)))
+    rows = sp.csr_matrix(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    topics = scattered(3, 4, 40)
+    theirs = scorer.log_perplexity(rows, topics.transpose(0, 2, 1), 60.0, 0.7, 50, 5)
+    np.testing.assert_allclose(
+        log_perplexity(rows, topics, 60.0, 0.7, theta_draws=50, seed=5), theirs, rtol=1e-12
+    )
