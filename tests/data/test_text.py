@@ -200,5 +200,5 @@ def test_demo_corpus_is_about_python(monkeypatch):
     assert corpus.num_documents == 600
     assert {"file", "integer", "sparse"} <= set(corpus.vocabulary)
     assert not {"param", "returns", "none", "true", "int", "the", "ndarray"} & set(corpus.vocabulary)
-    assert np.median(np.diff(corpus.matrix().indptr)) >= 8
+    assert np.median(np.diff(corpus.matrix().indptr)) >= 5
     assert (demo_corpus(max_documents=600).matrix() != corpus.matrix()).nnz == 0

@@ -1,5 +1,7 @@
 """Counts and vocabularies: reading them, and refusing those that cannot be right."""
 
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +9,6 @@ import scipy.sparse as sp
 
 from geodrift.data._errors import InputError
 
-# The largest integer a float32 count keeps exactly; larger counts could not be told from their neighbours.
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -45,12 +46,13 @@ def read_counts(path: Path) -> sp.csr_matrix:
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty")
     try:
-        return sp.csr_matrix(sp.load_npz(path))
-    except (ValueError, OSError, KeyError, EOFError) as error:
-        raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error})") from None
-    except Exception as error:
-        # zipfile.BadZipFile and zlib.error derive from Exception itself.
+        # Opened here because numpy leaves a file open that it cannot read.
+        with path.open("rb") as stream:
+            return sp.csr_matrix(sp.load_npz(stream))
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(f"{path} is damaged or was cut off ({error})") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error})") from None
 
 
 def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:

@@ -4,5 +4,15 @@ from geodrift.runs._fit import Engine as Engine
 from geodrift.runs._fit import FitResult as FitResult
 from geodrift.runs._fit import StorageFullError as StorageFullError
 from geodrift.runs._fit import fit_to_run as fit_to_run
+from geodrift.runs._models import MODELS as MODELS
+from geodrift.runs._models import aligned_topics as aligned_topics
+from geodrift.runs._models import create_run as create_run
+from geodrift.runs._models import evaluate as evaluate
+from geodrift.runs._models import expected as expected
+from geodrift.runs._models import make_engines as make_engines
+from geodrift.runs._models import memory_needed as memory_needed
+from geodrift.runs._models import summarise as summarise
+from geodrift.runs._models import transform as transform
+from geodrift.runs._models import weighted as weighted
 from geodrift.runs._run import Run as Run
 from geodrift.runs._run import load as load

@@ -1,0 +1,141 @@
+"""From the INPUT of a command to a corpus or to counts of a run's vocabulary."""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import scipy.sparse as sp
+
+from geodrift.cli import UsageError
+from geodrift.data import (
+    Corpus,
+    InputError,
+    TextOptions,
+    build_corpus,
+    count_words,
+    find_sources,
+    parse_frequency,
+    prune_columns,
+    read_counts,
+    read_stop_words,
+    read_vocabulary,
+)
+
+
+class Text(NamedTuple):
+    """The options about text, as typed."""
+
+    text_field: str = "text"
+    encoding: str = "utf-8"
+    min_df: str | None = None
+    max_df: str | None = None
+    max_words: int | None = None
+    stop_words: str = "english"
+    ngrams: int = 1
+    token_pattern: str | None = None
+
+    @property
+    def asks_to_prune(self) -> bool:
+        """Whether a limit was given: counts are pruned only then."""
+        return (self.min_df, self.max_df, self.max_words) != (None, None, None)
+
+    def options(self, **defaults: int | float) -> TextOptions:
+        """The tokeniser's settings."""
+        values = dict(defaults)
+        for name in ("min_df", "max_df"):
+            typed = getattr(self, name)
+            if typed is not None:
+                values[name] = parse_frequency(typed, f"--{name.replace('_', '-')}")
+        if self.token_pattern is not None:
+            values["token_pattern"] = self.token_pattern
+        words = self.stop_words
+        listed = words if words in ("english", "none") else read_stop_words(Path(words))
+        return TextOptions(max_words=self.max_words, stop_words=listed, ngrams=self.ngrams, **values)
+
+    def sources(self, inputs: list[Path]) -> list:
+        """The files behind the inputs."""
+        # A byte order mark at the start of UTF-8 is no part of the text.
+        encoding = "utf-8-sig" if self.encoding.lower() in ("utf-8", "utf8") else self.encoding
+        return find_sources(inputs, self.text_field, encoding)
+
+
+def load_corpus(
+    inputs: list[Path],
+    vocab: Path | None,
+    text: Text,
+    *,
+    out: Path | None = None,
+    signed: bool = False,
+    workers: int = 1,
+) -> Corpus:
+    """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given."""
+    first = inputs[0]
+    if is_corpus(first) or first.suffix == ".npz":
+        if len(inputs) > 1:
+            raise UsageError("give one corpus directory or one .npz, not several inputs")
+        corpus = Corpus.open(first) if is_corpus(first) else _from_npz(first, vocab, signed)
+        if text.asks_to_prune:
+            corpus = prune_columns(corpus, text.options(min_df=1, max_df=1.0))
+        return corpus if out is None else corpus.save(out)
+    if vocab is not None:
+        words, options = read_vocabulary(vocab), text.options()
+        counts = count_words(text.sources(inputs), options, words)
+        return Corpus.from_matrix(counts, words, out, made={"from": "text", "options": options.to_dict()})
+    return build_corpus(text.sources(inputs), text.options(), out, workers=workers)
+
+
+def load_counts(
+    path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
+) -> sp.csr_matrix:
+    """Counts of a run's vocabulary in the documents at `path`.
+
+    Args:
+        path: INPUT of `evaluate` or `transform`.
+        vocab: Words of the columns of a .npz.
+        text: Field and encoding; everything else comes from the run.
+        words: The run's vocabulary.
+        stored: The run's tokeniser settings; None when it was fitted to counts.
+    """
+    if is_corpus(path):
+        corpus = Corpus.open(path)
+        return _match(corpus.matrix(), corpus.vocabulary, words)
+    if path.suffix == ".npz":
+        corpus = _from_npz(path, vocab, signed=True)
+        if vocab is None:
+            return corpus.matrix()
+        return _match(corpus.matrix(), corpus.vocabulary, words)
+    if stored is None:
+        longest = max(word.count(" ") for word in words) + 1
+        options = TextOptions(stop_words="none", ngrams=longest)
+        print("note: the run was fitted to counts, text is split by the default rules", file=sys.stderr)
+    else:
+        options = TextOptions.from_dict(stored)
+    return count_words(text.sources([path]), options, words)
+
+
+def is_corpus(path: Path) -> bool:
+    """Whether `path` is a directory with a corpus manifest."""
+    return (path / "manifest.json").is_file()
+
+
+def _from_npz(path: Path, vocab: Path | None, signed: bool) -> Corpus:
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    words = None if vocab is None else read_vocabulary(vocab)
+    return Corpus.from_matrix(read_counts(path), words, signed=signed, made={"from": "counts"})
+
+
+def _match(counts: sp.csr_matrix, given: list[str], words: list[str]) -> sp.csr_matrix:
+    """Columns moved to where the run has their words; words it does not know are left out."""
+    if given == words:
+        return counts
+    place = {word: column for column, word in enumerate(words)}
+    known = [(column, place[word]) for column, word in enumerate(given) if word in place]
+    if not known:
+        raise InputError("the input and the run have no word in common")
+    print(f"note: {len(known):,} of the input's {len(given):,} words are in the run", file=sys.stderr)
+    rows, columns = zip(*known, strict=True)
+    move = sp.csr_matrix(
+        ([1] * len(known), (rows, columns)), shape=(len(given), len(words)), dtype=counts.dtype
+    )
+    return sp.csr_matrix(counts @ move)

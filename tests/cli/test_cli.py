@@ -1,0 +1,364 @@
+"""The command line as a user meets it: results on stdout, one line of error, nothing overwritten."""
+
+import csv
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import geodrift
+from geodrift import cli
+from geodrift.data import Corpus
+
+WORDS = [f"w{i:02d}" for i in range(30)]
+
+
+def documents(number, seed):
+    """Documents of three groups, each with ten words of its own."""
+    rng = np.random.default_rng(seed)
+    rates = np.kron(np.eye(3), np.ones(10)) * 1.5 + 0.05
+    return sp.csr_matrix(rng.poisson(rates[rng.integers(3, size=number)]))
+
+
+@pytest.fixture
+def geodrift_cli(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["geodrift", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code or 0
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    sp.save_npz(folder / "train.npz", documents(60, 0))
+    sp.save_npz(folder / "test.npz", documents(10, 1))
+    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(inputs):
+    """A fitted run, made by the command itself."""
+    path = inputs / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        source = [str(inputs / "train.npz"), "--vocab", str(inputs / "vocab.txt"), "--run", str(path)]
+        options = ["--topics=3", "--steps=240", "--chains=2", "--batch-size=20", "--seed=5", "--draws=30"]
+        patch.setattr(sys, "argv", ["geodrift", "fit", "sam", *source, *options])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert not stop.value.code
+    return path
+
+
+def tree(path):
+    """Names and contents of everything under a folder."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def assert_one_line(status, out, err, *, code=1):
+    assert status == code
+    assert out == ""
+    lines = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert "Traceback" not in err
+
+
+def test_topics_json_has_the_stated_form(geodrift_cli, run):
+    status, out, _ = geodrift_cli("topics", run, "--json", "--top", 4)
+    assert status == 0
+    found = json.loads(out)
+    assert set(found) == {"topics"}
+    assert [topic["topic"] for topic in found["topics"]] == [0, 1, 2]
+    for topic in found["topics"]:
+        assert len(topic["words"]) == 4
+        for word in topic["words"]:
+            assert set(word) == {"word", "weight", "low", "high", "p_top10"}
+            assert word["low"] <= word["weight"] <= word["high"]
+            assert 0 <= word["p_top10"] <= 1
+
+
+def test_topics_are_the_groups_that_made_the_documents(geodrift_cli, run):
+    _, out, _ = geodrift_cli("topics", run, "--json")
+    groups = [
+        {int(word["word"][1:]) // 10 for word in topic["words"][:5]} for topic in json.loads(out)["topics"]
+    ]
+    assert sorted(map(len, groups)) == [1, 1, 1]
+    assert len(set.union(*groups)) == 3
+
+
+def test_topics_as_text_shows_both_ends(geodrift_cli, run):
+    status, out, err = geodrift_cli("topics", run)
+    assert (status, err) == (0, "")
+    assert out.count("90% interval") == 3
+    assert "negative end" in out
+
+
+def test_export_is_aligned_plain_and_in_the_order_of_the_vocabulary(geodrift_cli, run, tmp_path):
+    status, out, _ = geodrift_cli("export", run, "--out", tmp_path / "e.npz")
+    assert (status, out.strip()) == (0, str(tmp_path / "e.npz"))
+    with np.load(tmp_path / "e.npz", allow_pickle=False) as exported:
+        assert exported["vocabulary"].tolist() == WORDS
+        topics = exported["topics"]
+        assert json.loads(str(exported["hyperparameters"]))["settings"]["n_topics"] == 3
+        mean = topics.mean(0)
+        assert np.allclose(
+            exported["expected_topics"], mean / np.linalg.norm(mean, axis=1, keepdims=True), atol=1e-5
+        )
+    stored = geodrift.load(run).topics
+    assert topics.shape == stored.shape
+    assert topics.shape[1:] == (3, 30)
+    # The same set of topics in every draw, whatever their order.
+    assert np.allclose(np.sort(topics[..., 0], axis=1), np.sort(stored[..., 0], axis=1))
+
+
+def test_evaluate_states_what_it_measured(geodrift_cli, run, inputs):
+    status, out, _ = geodrift_cli(
+        "evaluate", run, inputs / "test.npz", "--json", "--draws", 3, "--theta-draws", 50
+    )
+    assert status == 0
+    result = json.loads(out)
+    assert (result["topic_draws"], result["theta_draws"], result["documents"]) == (3, 50, 10)
+    _, text, _ = geodrift_cli("evaluate", run, inputs / "test.npz", "--draws", 3, "--theta-draws", 50)
+    assert "N = 3" in text
+    assert "J = 50" in text
+    assert f"{result['log_perplexity']:.2f}" in text
+
+
+def test_evaluate_moves_columns_to_the_run_s_words(geodrift_cli, run, inputs, tmp_path):
+    order = np.random.default_rng(3).permutation(30)
+    sp.save_npz(tmp_path / "moved.npz", documents(10, 1)[:, order])
+    (tmp_path / "moved.txt").write_text("\n".join([WORDS[i] for i in order]))
+    straight = geodrift_cli("evaluate", run, inputs / "test.npz", "--json")[1]
+    moved = geodrift_cli(
+        "evaluate", run, tmp_path / "moved.npz", "--vocab", tmp_path / "moved.txt", "--json"
+    )[1]
+    value, other = (json.loads(text)["log_perplexity"] for text in (straight, moved))
+    assert value == pytest.approx(other, rel=1e-9)
+
+
+def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
+    texts = [" ".join(WORDS[10 * group : 10 * group + 10]) for group in range(3)] + ["unknown"]
+    (tmp_path / "new.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    assert geodrift_cli("transform", run, tmp_path / "new.jsonl", "--out", tmp_path / "m.npz")[0] == 0
+    assert geodrift_cli("transform", run, tmp_path / "new.jsonl", "--out", tmp_path / "m.csv")[0] == 0
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as mixtures:
+        mean, low, high = mixtures["mean"], mixtures["low"], mixtures["high"]
+    assert sorted(mean[:3].argmax(1)) == [0, 1, 2]
+    assert np.allclose(mean.sum(1), 1, atol=1e-5)
+    assert (low <= high).all()
+    assert mean[3] == pytest.approx(np.full(3, 1 / 3), abs=0.15)
+    with (tmp_path / "m.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 12
+    assert float(rows[4]["mean"]) == pytest.approx(mean[1, 1], rel=1e-4)
+
+
+def test_same_steps_and_seed_give_the_same_draws_and_resume_goes_on(geodrift_cli, run, inputs, tmp_path):
+    options = ["--topics", "3", "--chains", "2", "--batch-size", "20", "--seed", "5", "--draws", "30"]
+    common = ["fit", "sam", inputs / "train.npz", "--vocab", inputs / "vocab.txt", *options]
+    assert geodrift_cli(*common, "--run", tmp_path / "r", "--steps", 240)[0] == 0
+    again, first = geodrift.load(tmp_path / "r"), geodrift.load(run)
+    assert np.array_equal(again.topics, first.topics)
+    status, out, err = geodrift_cli("resume", tmp_path / "r", "--steps", 40)
+    assert (status, out.strip()) == (0, str(tmp_path / "r"))
+    assert "280/280" in err or "560/560" in err
+    assert again.num_draws == first.num_draws + 10
+    before, after = (opened.draws["posterior"]["topics"].values for opened in (first, again))
+    assert np.array_equal(after[:, : first.num_draws], before)
+
+
+def test_corpus_command_then_fit(geodrift_cli, tmp_path):
+    rng = np.random.default_rng(0)
+    vocabulary = [f"word{chr(97 + i)}" for i in range(12)]
+    lines = [json.dumps({"body": " ".join(rng.choice(vocabulary, 15))}) for _ in range(30)]
+    (tmp_path / "a.jsonl").write_text("\n".join([*lines, json.dumps({"body": "12 3"})]))
+    options = ["--text-field", "body", "--max-df", "1.0"]
+    status, out, _ = geodrift_cli("corpus", tmp_path / "a.jsonl", "--out", tmp_path / "c", *options)
+    assert status == 0
+    assert "31 documents, 12 words" in out
+    assert "1 documents are empty" in out
+    run = tmp_path / "r"
+    options = ["--topics", "2", "--steps", "30", "--batch-size", "10", "--held-out", "5"]
+    status, out, err = geodrift_cli("fit", "sam", tmp_path / "c", "--run", run, *options)
+    assert (status, out.strip()) == (0, str(run))
+    assert "held-out" in err
+    assert "start-up" in err
+    assert "of memory" in err
+    opened = geodrift.load(run)
+    assert not (run / "corpus").exists()
+    assert opened.config["documents"] == 26
+    assert opened.config["text_options"]["max_df"] == 1.0
+    assert geodrift_cli("evaluate", run, tmp_path / "a.jsonl", "--text-field", "body", "--json")[0] == 0
+    # The run notices when its corpus is no longer the one it was fitted to.
+    os.rename(tmp_path / "c", tmp_path / "old")
+    Corpus.from_matrix(np.ones((31, 12)), vocabulary, tmp_path / "c")
+    assert_one_line(*geodrift_cli("resume", run, "--steps", 5))
+
+
+def bad_counts(folder, **changes):
+    matrix = documents(10, 0).toarray().astype(float)
+    for value in changes.values():
+        matrix[2, 3] = value
+    sp.save_npz(folder / "bad.npz", sp.csr_matrix(matrix))
+    return folder / "bad.npz"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda f: [bad_counts(f, value=np.nan)], "not a finite number"),
+        (lambda f: [bad_counts(f, value=-1.0)], "is negative"),
+        (lambda f: [bad_counts(f), "--topics", "11"], "n_topics"),
+        (lambda f: [bad_counts(f), "--vocab", f / "short.txt"], "vocabulary has 2 words"),
+        (lambda f: [bad_counts(f), "--vocab", f / "nowhere.txt"], "does not exist"),
+        (lambda f: [bad_counts(f), "--weighting", "other"], "weighting"),
+        (lambda f: [bad_counts(f), "--doc-topic-prior", "-1"], "doc_topic_prior"),
+        (lambda f: [bad_counts(f), "--held-out", "10"], "held_out"),
+        (lambda f: [bad_counts(f), "--min-df", "100"], "no words are left"),
+        (lambda f: [f / "empty.txt"], "is empty"),
+        (lambda f: [f / "empty.npz"], "is empty"),
+        (lambda f: [f / "cut.npz"], "cut off"),
+        (lambda f: [f / "stop.txt"], "no words are left"),
+        (lambda f: [f / "nowhere"], "does not exist"),
+        (lambda f: [f / "nowhere.npz"], "does not exist"),
+    ],
+)
+def test_bad_input_to_fit_is_one_line_and_writes_nothing(geodrift_cli, tmp_path, make, message):
+    (tmp_path / "short.txt").write_text("a\nb\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    (tmp_path / "stop.txt").write_text("the and of a")
+    (tmp_path / "cut.npz").write_bytes(bad_counts(tmp_path).read_bytes()[:200])
+    arguments = make(tmp_path)
+    before = tree(tmp_path)
+    result = geodrift_cli("fit", "sam", *arguments, "--run", tmp_path / "run", "--steps", 5)
+    assert_one_line(*result)
+    assert message in result[2]
+    assert tree(tmp_path) == before
+    assert not (tmp_path / "run").exists()
+
+
+def test_existing_targets_are_refused_before_any_work(geodrift_cli, run, inputs, tmp_path):
+    before = tree(run)
+    (tmp_path / "out.npz").write_text("precious")
+    (tmp_path / "out").mkdir()
+    for arguments in (
+        ("fit", "sam", inputs / "train.npz", "--run", run),
+        ("demo", "--run", run),
+        ("corpus", inputs / "train.npz", "--out", tmp_path / "out"),
+        ("export", run, "--out", tmp_path / "out.npz"),
+        ("transform", run, inputs / "test.npz", "--out", tmp_path / "out.npz"),
+    ):
+        began = time.monotonic()
+        result = geodrift_cli(*arguments)
+        assert_one_line(*result)
+        assert "exists already" in result[2]
+        assert time.monotonic() - began < 5
+    assert tree(run) == before
+    assert tree(tmp_path) == {"out.npz": b"precious"}
+
+
+def test_runs_that_cannot_be_read_are_one_line(geodrift_cli, run, inputs, tmp_path):
+    (tmp_path / "other").mkdir()
+    cut = tmp_path / "cut"
+    shutil.copytree(run, cut)
+    state = cut / "checkpoint" / "state.npz"
+    state.write_bytes(state.read_bytes()[:100])
+    for path in (tmp_path / "nowhere", tmp_path / "other", cut):
+        for command in (("topics", path), ("resume", path), ("export", path, "--out", tmp_path / "x.npz"),
+                        ("evaluate", path, inputs / "test.npz")):  # fmt: skip
+            assert_one_line(*geodrift_cli(*command))
+    assert not (tmp_path / "x.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "lda", "x", "--run", "r"],
+        ["fit", "sam", "x", "--run", "r", "--seconds", "1", "--steps", "1"],
+        ["fit", "sam", "x", "--run", "r", "--seconds", "-1"],
+        ["export", "x", "--out", "x.txt"],
+    ],
+)
+def test_wrong_usage_has_status_2(geodrift_cli, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = geodrift_cli(*arguments)
+    assert_one_line(*result, code=2)
+    if "lda" in arguments:
+        assert "the models are: sam" in result[2]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_option_has_status_2(geodrift_cli):
+    status, out, err = geodrift_cli("topics", "r", "--nonsense")
+    assert (status, out) == (2, "")
+    assert "--nonsense" in err
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "corpus", "fit", "resume", "topics", "evaluate", "transform", "export"]
+)
+def test_help_has_an_example(geodrift_cli, command):
+    status, out, _ = geodrift_cli(command, "--help")
+    assert status == 0
+    assert f"Example: geodrift {command}" in out
+
+
+def test_version_and_help_leave_heavy_libraries_alone():
+    code = """
+import sys
+sys.argv[1:] = ["--version"]
+from geodrift.cli import main
+try:
+    main()
+except SystemExit:
+    heavy = {"sklearn", "numba", "zarr", "xarray", "scipy.sparse", "pandas"}
+    print(sorted(heavy & set(sys.modules)))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, loaded = result.stdout.splitlines()
+    assert version == f"geodrift {geodrift.__version__}"
+    assert loaded == "[]"
+
+
+def test_full_disk_is_one_line_and_leaves_no_corpus(geodrift_cli, inputs, tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        # Files beyond this size fail in the kernel, as on a full disk.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        result = geodrift_cli(
+            "corpus", inputs / "train.npz", "--vocab", inputs / "vocab.txt", "--out", tmp_path / "c"
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert_one_line(*result)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_that_leaves_gets_no_traceback(run):
+    code = "import sys; from geodrift.cli import main; sys.argv.insert(1, 'topics'); main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    child.stdout.close()
+    error = child.stderr.read()
+    child.stderr.close()
+    child.wait()
+    assert b"Traceback" not in error
+    assert b"Exception" not in error
