@@ -15,7 +15,8 @@ def assert_means(draws, expected, slack=0.0, comparisons=None):
     """The means of independent chains equal what is expected.
 
     Args:
-        draws: ``[chain, draw, ...]``; the chain means are independent, so their spread holds the autocorrelation.
+        draws: ``[chain, draw, ...]``; the chain means are independent, so their spread holds the
+            autocorrelation.
         expected: ``[...]``.
         slack: Absolute deviation allowed beside the Monte Carlo error.
         comparisons: Size of the family; the number of means when None.
@@ -25,7 +26,9 @@ def assert_means(draws, expected, slack=0.0, comparisons=None):
     deviation = np.maximum(np.abs(means.mean(axis=0) - expected) - slack, 0)
     bound = z_bound(comparisons or np.size(expected), means.shape[0] - 1)
     worst = np.max(deviation / error)
-    assert worst < bound, f"t = {worst:.2f} > {bound:.2f}: {means.mean(axis=0)} +- {error}, expected {expected}"
+    assert worst < bound, (
+        f"t = {worst:.2f} > {bound:.2f}: {means.mean(axis=0)} +- {error}, expected {expected}"
+    )
 
 
 def mean_and_error(draws):

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import KEY
 
+from cases import KEY
 from geodrift.estimators import ControlVariate, Full, Minibatch
 from geodrift.manifolds import Euclidean, Product, Sphere
 
@@ -139,7 +139,9 @@ def test_refreshed_centre_moves_with_its_full_gradient():
 
 def test_control_variate_has_no_noise_at_its_centre():
     gradients, variance = evaluate(make("start as centre", True, "scalar-fisher").on(Sphere(3)), X, X)
-    np.testing.assert_allclose(gradients, np.broadcast_to(jax.grad(log_density)(X), gradients.shape), rtol=1e-12)
+    np.testing.assert_allclose(
+        gradients, np.broadcast_to(jax.grad(log_density)(X), gradients.shape), rtol=1e-12
+    )
     np.testing.assert_allclose(variance, 0, atol=1e-25)
 
 
@@ -155,8 +157,12 @@ def test_full_gradient_is_that_of_finite_differences():
 def test_given_variance_is_passed_on():
     _, variance = evaluate(make("minibatch", True, jnp.array([1.0, 2.0, 3.0])), X, X)
     np.testing.assert_array_equal(variance[0], [1.0, 2.0, 3.0])
-    assert make("minibatch", True).noise_variance(X, make("minibatch", True).prepare(
-        KEY, make("minibatch", True).init(KEY, X), X, DATA)[0]) is None
+    assert (
+        make("minibatch", True).noise_variance(
+            X, make("minibatch", True).prepare(KEY, make("minibatch", True).init(KEY, X), X, DATA)[0]
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import KEY
-from law_checks import assert_means
 from scipy import linalg
 
+from cases import KEY
 from geodrift.integrators import COMPOSITIONS, Phase, drift, friction_noise, integrate, kick
 from geodrift.integrators._friction import friction_basis, inject
 from geodrift.manifolds import Euclidean, Product, Sphere
+from law_checks import assert_means
 
 FIELD = ["ABOBA", "BAOAB", "OBABO"]
 ALL = [*FIELD, "liu"]
@@ -103,7 +103,9 @@ def test_in_a_block_subtraction_is_exact_in_law(name, variance):
     noise = np.diag(v) if v.ndim == 1 else v
     for friction in FRICTION.values():
         clean = stationary(name, friction, 0.4)
-        np.testing.assert_allclose(stationary(name, friction, 0.4, noise=noise, subtracted=v), clean, atol=1e-12)
+        np.testing.assert_allclose(
+            stationary(name, friction, 0.4, noise=noise, subtracted=v), clean, atol=1e-12
+        )
 
 
 def test_baoab_subtraction_centres_the_velocity_variance():
@@ -221,7 +223,8 @@ def test_kick_and_drift_are_the_exact_flows():
 
 @pytest.mark.parametrize("xi", [0.7, 0.0, -0.4])
 def test_thermostat_damps_and_heats_exactly(xi):
-    # One step without a force from v: v -> e^(-xi h) v + sqrt(C (1 - e^(-2 xi h)) / xi) z, for either sign of xi.
+    # One step without a force from v: v -> e^(-xi h) v + sqrt(C (1 - e^(-2 xi h)) / xi) z, for either sign
+    # of xi.
     h, c, n = 0.5, 1.2, 3
     v = jnp.array([1.0, -2.0, 0.5])
     frozen = Phase(jnp.zeros(n), v, jnp.asarray(xi))

@@ -3,12 +3,12 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import KEY, MANIFOLDS
 from scipy import stats
-from law_checks import assert_means, z_bound
 
+from cases import KEY, MANIFOLDS
 from geodrift import _tree
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex
+from law_checks import assert_means, z_bound
 
 cases = pytest.mark.parametrize("case", MANIFOLDS, ids=lambda case: case.name)
 dtypes = pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["float32", "float64"])
@@ -191,7 +191,9 @@ def test_lift_integrates_to_the_same_mass():
     theta = np.asarray(manifold.to_simplex(x))[:, 0]
     assert np.sum(density * theta) / np.sum(density) == pytest.approx(beta.mean(), rel=1e-6)
     assert np.sum(density * theta**2) / np.sum(density) == pytest.approx(beta.moment(2), rel=1e-6)
-    np.testing.assert_allclose(manifold.to_simplex(manifold.from_simplex(theta[:2])), theta[:2] / sum(theta[:2]))
+    np.testing.assert_allclose(
+        manifold.to_simplex(manifold.from_simplex(theta[:2])), theta[:2] / sum(theta[:2])
+    )
 
 
 def test_random_points_are_uniform():

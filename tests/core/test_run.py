@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import KEY, SAMPLERS
-from law_checks import assert_means
 from scipy import stats
 
 import geodrift as gd
+from cases import KEY, SAMPLERS
 from geodrift._batches import batch_indices
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
+from law_checks import assert_means
 
 MU = jnp.array([0.0, 0.6, 0.8])
 DATA = Sphere(3).random_point(KEY, (40,))
@@ -75,9 +75,7 @@ def test_batches_of_a_chain_do_not_depend_on_the_other_chains():
         recorder = Recorder(manifold=Euclidean(1))
         start = jnp.zeros(1)
         data = jnp.arange(1000)
-        draws = gd.sample(
-            KEY, recorder, data, batch_size=5, num_draws=4, num_chains=chains, initial=start
-        )
+        draws = gd.sample(KEY, recorder, data, batch_size=5, num_draws=4, num_chains=chains, initial=start)
         seen[chains] = draws.position["rows"], draws.position["key"]
     equal(jax.tree.map(lambda a: a[0], seen[1]), jax.tree.map(lambda a: a[0], seen[3]))
     rows = seen[3][0]
@@ -96,7 +94,9 @@ class Recorder(gd.samplers.Sampler):
         return gd.samplers.SGGMCState(empty, (), (), jnp.zeros((), jnp.int32))
 
     def step(self, key, state, batch=None):
-        state = state._replace(position={"rows": batch, "key": jax.random.key_data(key)}, count=state.count + 1)
+        state = state._replace(
+            position={"rows": batch, "key": jax.random.key_data(key)}, count=state.count + 1
+        )
         nothing = jnp.zeros(())
         return state, gd.samplers.StepInfo(jnp.zeros((), jnp.int32), nothing, nothing, nothing, nothing)
 
@@ -166,19 +166,31 @@ def test_a_grid_of_step_sizes_is_one_vmap():
 
 
 KILLED = """
-import sys, jax, jax.numpy as jnp, numpy as np
+import sys
+import time
+
+import jax
+import numpy as np
+
 jax.config.update("jax_enable_x64", True)
 import geodrift as gd
 directory, output, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
-import time
 sampler = gd.samplers.GSGNHT(
-    gd.estimators.Minibatch(lambda x, y: 0.1 * y @ x, lambda x: 0.0 * x[0], 30, "diagonal-fisher", refresh_every=4),
-    gd.manifolds.Sphere(3), gd.schedules.PolynomialDecay(0.2), num_steps=2)
+    gd.estimators.Minibatch(lambda x, y: 0.1 * y @ x, lambda x: 0.0 * x[0], 30, "diagonal-fisher",
+    refresh_every=4), gd.manifolds.Sphere(3), gd.schedules.PolynomialDecay(0.2), num_steps=2)
 data = gd.manifolds.Sphere(3).random_point(jax.random.key(1), (30,))
-draws = gd.sample(jax.random.key(0), sampler, data, batch_size=5, num_draws=400, num_warmup=50, num_chains=2, thin=2,
-    checkpoint=None if directory == "none" else directory, callback=lambda p: (print(p.steps, flush=True), time.sleep(pause)))
-np.savez(output, position=draws.position, temperature=draws.info.kinetic_temperature, count=draws.state.count,
-    thermostat=draws.state.thermostat)
+options = {"batch_size": 5, "num_draws": 400, "num_warmup": 50, "num_chains": 2, "thin": 2}
+
+
+def report(progress):
+    print(progress.steps, flush=True)
+    time.sleep(pause)
+
+
+checkpoint = None if directory == "none" else directory
+draws = gd.sample(jax.random.key(0), sampler, data, checkpoint=checkpoint, callback=report, **options)
+kept = {"position": draws.position, "temperature": draws.info.kinetic_temperature}
+np.savez(output, count=draws.state.count, thermostat=draws.state.thermostat, **kept)
 """
 
 
@@ -201,7 +213,9 @@ def test_killed_run_goes_on_to_the_same_bits(tmp_path):
     assert not (tmp_path / "never.npz").exists()
     # What a killed process leaves half-written is never read.
     (directory / "draws-000099.npz.tmp").write_bytes(b"half")
-    finished = subprocess.run(command(directory, "resumed.npz", 0), check=True, capture_output=True, text=True)
+    finished = subprocess.run(
+        command(directory, "resumed.npz", 0), check=True, capture_output=True, text=True
+    )
     assert int(finished.stdout.split()[0]) > 50  # it went on, and did not begin again
     whole, resumed = np.load(tmp_path / "whole.npz"), np.load(tmp_path / "resumed.npz")
     for name in whole.files:
@@ -314,7 +328,8 @@ def test_data_must_fit_the_estimator():
 
 
 def test_all_data_is_the_full_gradient():
-    # Without a batch size every step sees all data, once for all inner steps: the chain of the exact gradient.
+    # Without a batch size every step sees all data, once for all inner steps: the chain of the exact
+    # gradient.
     def log_density(x):
         return MU @ x + jnp.sum(0.1 * DATA @ x)
 
@@ -322,7 +337,9 @@ def test_all_data_is_the_full_gradient():
     sampler, _ = make(SAMPLERS[1])
     full = gd.samplers.SGGMC(gd.estimators.Full(log_density), Sphere(3), 0.1, num_steps=3, reuse_batch=True)
     np.testing.assert_allclose(
-        gd.sample(KEY, sampler, DATA, **options).position, gd.sample(KEY, full, **options).position, atol=1e-12
+        gd.sample(KEY, sampler, DATA, **options).position,
+        gd.sample(KEY, full, **options).position,
+        atol=1e-12,
     )
 
 
@@ -357,7 +374,8 @@ def test_keys_are_used_once():
         "    sampler, batches = make(case)\n"
         "    key_init, key_step = jax.random.split(jax.random.key(0))\n"
         "    state = sampler.init(key_init, MU)\n"
-        "    batch = DATA[batch_indices(jax.random.key(1), 40, sampler.batch_axes, 8, False)] if batches else None\n"
+        "    rows = batch_indices(jax.random.key(1), 40, sampler.batch_axes, 8, False)\n"
+        "    batch = DATA[rows] if batches else None\n"
         "    print(case.name, sampler.step(key_step, state, batch)[1].result)\n"
         "    gd.sample(jax.random.key(3), sampler, num_draws=2, **batches)\n"
     )
@@ -371,7 +389,9 @@ def test_keys_are_used_once():
 
 
 def test_import_is_quick_and_lazy():
-    code = "import sys, geodrift; print(sorted({'numba', 'sklearn', 'zarr', 'arviz_stats'} & set(sys.modules)))"
+    code = (
+        "import sys, geodrift; print(sorted({'numba', 'sklearn', 'zarr', 'arviz_stats'} & set(sys.modules)))"
+    )
     times = []
     for _ in range(3):
         begun = time.perf_counter()

@@ -33,7 +33,7 @@ class Basis(NamedTuple):
 
 
 def is_matrix(variance: Array, x: Array) -> bool:
-    """Whether a noise variance is a matrix; a scalar or a diagonal broadcasts to the leaf, a matrix does not."""
+    """Whether a noise variance is a matrix: it is one if it does not broadcast to the leaf."""
     if variance.ndim > x.ndim:
         return True
     pairs = zip(variance.shape[::-1], x.shape[::-1], strict=False)
@@ -131,7 +131,8 @@ def _correlated(
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, ""] | None]:
     """Noise whose covariance is a matrix, from its symmetric root.
 
-    The symmetric root is a smooth function of the position; the eigenvectors' signs are not, and rounding flips them.
+    The symmetric root is a smooth function of the position; the eigenvectors' signs are not, and rounding
+    flips them.
     """
     white = _rotate(jnp.swapaxes(basis.vectors, -1, -2), white)
     if variance is None:

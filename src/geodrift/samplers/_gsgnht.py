@@ -35,9 +35,9 @@ class GSGNHT(Sampler):
 
     .. math:: dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad d\xi = (|v|^2 / m - 1)\,dt
 
-    with m the manifold's dimension. :math:`\xi` settles at C + h V / 2 and fluctuates by :math:`1/\sqrt m`. Its
-    relaxation time is the larger of C and 1/C, up to a factor of order 1: discard several of them. Noise that is not isotropic is not corrected: a kinetic temperature of 1 is no
-    evidence.
+    with m the manifold's dimension. :math:`\xi` settles at C + h V / 2 and fluctuates by :math:`1/\sqrt m`.
+    Its relaxation time is the larger of C and 1/C, up to a factor of order 1: discard several of them. Noise
+    that is not isotropic is not corrected: a kinetic temperature of 1 is no evidence.
 
     Args:
         estimator: Gradient of the log density of all the data. A noise variance that it states is subtracted
@@ -48,9 +48,10 @@ class GSGNHT(Sampler):
         num_steps: L, inner steps in one draw.
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
             dimension.
-        composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat holds at 1
-            the temperature of the velocity in the drifts, which BAOAB has at 1 when the positions are right; in
-            ABOBA it is then above 1 by a term in h squared, so that the thermostat cools the positions.
+        composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat
+            holds at 1 the temperature of the velocity in the drifts, which BAOAB has at 1 when the positions
+            are right; in ABOBA it is then above 1 by a term in h squared, so that the thermostat cools the
+            positions.
         reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
 
     Raises:

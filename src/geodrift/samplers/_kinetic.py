@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift._errors import is_concrete
-from geodrift._types import Batch, RandomKey, Scalar
+from geodrift._types import Batch, Count, RandomKey, Scalar
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.manifolds import Manifold
@@ -48,18 +48,20 @@ def kinetic_step(
         key_prepare, key_move = jax.random.split(key)
         prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
 
-        def move(phase: Phase, key: RandomKey) -> tuple[Phase, StepOutcome]:
-            return _move(key, settings, estimator, phase, prepared)
+        def move(phase: Phase, i: Count) -> tuple[Phase, StepOutcome]:
+            return _move(jax.random.fold_in(key_move, i), settings, estimator, phase, prepared)
 
-        phase, outcomes = jax.lax.scan(move, phase, jax.random.split(key_move, steps))
+        phase, outcomes = jax.lax.scan(move, phase, jnp.arange(steps))
         outcome = _last(outcomes)
     else:
 
         def inner(carry: tuple[Phase, Any], xs: tuple) -> tuple[tuple[Phase, Any], StepOutcome]:
-            phase, kept, outcome = _prepare_and_move(xs[0], settings, estimator, *carry, xs[1])
+            i, rows = xs
+            key_inner = jax.random.fold_in(key, i)
+            phase, kept, outcome = _prepare_and_move(key_inner, settings, estimator, *carry, rows)
             return (phase, kept), outcome
 
-        (phase, kept), outcomes = jax.lax.scan(inner, (phase, kept), (jax.random.split(key, steps), batch))
+        (phase, kept), outcomes = jax.lax.scan(inner, (phase, kept), (jnp.arange(steps), batch))
         outcome = _last(outcomes)
     return phase, kept, _info(settings, phase, outcome)
 
