@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from models.sam_problem import SETTINGS, planted, run
 
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Engine, Settings
+from models.sam_problem import SETTINGS, planted, run
 
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
 PROJECTIONS /= np.linalg.norm(PROJECTIONS, axis=(1, 2), keepdims=True)

@@ -5,7 +5,6 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from models.sam_problem import planted
 
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._latents import (
@@ -17,6 +16,7 @@ from geodrift.models.spherical_admixture._latents import (
     visit,
 )
 from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
+from models.sam_problem import planted
 
 KAPPA = 200.0
 FROZEN = 1e-13  # a step size at which mixtures stay where they are
@@ -74,7 +74,8 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
         gradients.append(tangent(topics, KAPPA * (statistics.pull.T - statistics.coupling @ topics)))
     np.testing.assert_allclose(np.mean(pulls, axis=0), whole.pull, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.mean(couplings, axis=0), whole.coupling, rtol=1e-5, atol=1e-6)
-    # The mean square over tangent directions of the deviation is the variance that the sampler subtracts, on average over subsets.
+    # The mean square over tangent directions of the deviation is the variance that the sampler subtracts, on
+    # average over subsets.
     exact = np.var(gradients, axis=0).sum(axis=1) / (topics.shape[1] - 1)
     np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
 

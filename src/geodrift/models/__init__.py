@@ -1,4 +1,5 @@
 """Models with a full posterior: each a posterior made of core parts, an engine, and a scikit-learn facade."""
 
-from geodrift.models._plan import Plan as Plan, Progress as Progress
+from geodrift.models._plan import Plan as Plan
+from geodrift.models._plan import Progress as Progress
 from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture

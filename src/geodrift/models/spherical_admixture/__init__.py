@@ -7,9 +7,17 @@ from geodrift.models.spherical_admixture._facade import SphericalAdmixture as Sp
 from geodrift.models.spherical_admixture._settings import Settings as Settings
 from geodrift.models.spherical_admixture._summaries import (
     align as align,
+)
+from geodrift.models.spherical_admixture._summaries import (
     alignment as alignment,
+)
+from geodrift.models.spherical_admixture._summaries import (
     document_mixtures as document_mixtures,
+)
+from geodrift.models.spherical_admixture._summaries import (
     expected_topics as expected_topics,
+)
+from geodrift.models.spherical_admixture._summaries import (
     summarise_topics as summarise_topics,
 )
 from geodrift.models.spherical_admixture._weighting import weight_rows as weight_rows

@@ -15,7 +15,8 @@ class DocumentSource:
     """Weighted unit rows of a corpus.
 
     Args:
-        corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and ``rows(numbers) -> csr_matrix``.
+        corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and
+            ``rows(numbers) -> csr_matrix``.
         weighting: See `weight_rows`.
 
     Raises:

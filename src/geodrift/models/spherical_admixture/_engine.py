@@ -30,7 +30,8 @@ class Engine:
     """Samples topics and mixtures of one corpus.
 
     Args:
-        corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and ``rows(numbers) -> csr_matrix``.
+        corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and
+            ``rows(numbers) -> csr_matrix``.
         settings: See `Settings`.
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
@@ -92,7 +93,8 @@ class Engine:
         """Fix the number of steps; after a plan is done, or when seconds reach beyond it, extend it at the same thinning.
 
         Args:
-            seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the chain itself.
+            seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the
+                chain itself.
             steps: Total number of steps of the plan, or of those to add to one that is made.
 
         Raises:
@@ -115,7 +117,8 @@ class Engine:
         """About half a second of steps; None when the plan is done.
 
         Raises:
-            SamplingError: The chain met a number that is not finite, or more gradient noise than it can subtract.
+            SamplingError: The chain met a number that is not finite, or more gradient noise than it can
+                subtract.
         """
         if self.count >= self.plan_made.total:
             return None
@@ -203,11 +206,8 @@ class Engine:
         if self.count == self.plan_made.warm_up // 2:
             # A direction taken at the start of sampling would share its noise with the first draws.
             self.temperature = TemperatureRecord(self.topics())
-        if not warm:
-            if self.count % TEMPERATURE_INTERVAL == 0:
-                self.temperature.add(
-                    self.topics(), outcome.statistics, self.settings, self.source.mean_direction
-                )
+        if not warm and self.count % TEMPERATURE_INTERVAL == 0:
+            self.temperature.add(self.topics(), outcome.statistics, self.settings, self.source.mean_direction)
         return outcome
 
     def _count_after(self, seconds: float) -> int:

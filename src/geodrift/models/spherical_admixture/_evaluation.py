@@ -20,9 +20,11 @@ def log_perplexity(
 ) -> float | Float[np.ndarray, " D"]:
     r"""Minus the mean log likelihood of held-out documents, mixtures integrated out by draws from their prior (Liu et al. 2016, section 5.3).
 
-    .. math:: -\frac1D \sum_d \log \frac1{NJ} \sum_{n,j} \mathrm{vMF}(v_d \mid \beta_n\theta_j / |\beta_n\theta_j|, \kappa), \quad \theta_j \sim \mathrm{Dir}(\alpha)
+    .. math:: -\frac1D \sum_d \log \frac1{NJ} \sum_{n,j} \mathrm{vMF}(v_d \mid \beta_n\theta_j /
+    |\beta_n\theta_j|, \kappa), \quad \theta_j \sim \mathrm{Dir}(\alpha)
 
-    The same J mixtures serve every document and topic draw. The value depends strongly on N and J, as its largest term rules each mean: compare
+    The same J mixtures serve every document and topic draw. The value depends strongly on N and J, as its
+    largest term rules each mean: compare
     only at equal N and J.
 
     Args:

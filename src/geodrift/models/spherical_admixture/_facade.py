@@ -51,7 +51,8 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
         topic_concentration: sigma; None: 2 V.
         document_concentration: kappa; None: 6 V.
         doc_topic_prior: alpha, each component's.
-        weighting: "tfidf" or "tf" for counts, "none" for vectors such as embeddings, which may be dense and negative.
+        weighting: "tfidf" or "tf" for counts, "none" for vectors such as embeddings, which may be dense
+            and negative.
         method: Sampler of the topics.
         batch_size: S.
         n_steps: Steps of each chain, warm-up included.

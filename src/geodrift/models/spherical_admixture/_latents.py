@@ -1,9 +1,11 @@
 r"""What the topics' gradient needs of the documents, kept up to date at the cost of a minibatch.
 
-Given mixtures theta_d, the gradient of the log joint density with respect to topic k is (`docs/explanation/spherical-admixture.md`)
+Given mixtures theta_d, the gradient of the log joint density with respect to topic k is
+(`docs/explanation/spherical-admixture.md`)
 
 .. math:: \kappa \big( \textstyle\sum_d v_d w_{dk} - \sum_j \beta_j M_{jk} \big) + \text{prior}, \quad
-    w_d = \frac{\theta_d}{|\beta\theta_d|}, \quad M = \sum_d \frac{v_d'\beta\theta_d}{|\beta\theta_d|^3} \theta_d\theta_d'
+    w_d = \frac{\theta_d}{|\beta\theta_d|}, \quad M = \sum_d \frac{v_d'\beta\theta_d}{|\beta\theta_d|^3}
+    \theta_d\theta_d'
 
 so two sums are enough: the pull P = sum_d v_d w_d' [V, K] and the coupling M [K, K].
 """
@@ -16,7 +18,6 @@ import scipy.sparse as sp
 
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._mixture_kernel import draw_mixtures
-
 
 NOISE_SMOOTHING = 0.05  # weight of a step's estimate of the gradient noise
 
@@ -142,7 +143,8 @@ def visit(
 ) -> tuple[Statistics, float]:
     """Renew a minibatch's mixtures in place and bring the sums up to date; cost O(nnz K + S N K^2).
 
-    The joint law of topics and mixtures is invariant: mixtures move by a Metropolis-corrected kernel given the topics. The norms |beta theta_d| of
+    The joint law of topics and mixtures is invariant: mixtures move by a Metropolis-corrected kernel given
+    the topics. The norms |beta theta_d| of
     documents not in the minibatch are those of their last visit.
 
     Returns:
@@ -214,7 +216,8 @@ def _gram(topics: np.ndarray) -> np.ndarray:
 def _noise_variance(concentration, weights, couplings, affinity, gram, rows, num_documents, num_words):
     """Variance of one tangent entry of each topic's gradient estimate, [K], from the spread over the minibatch (sampling without replacement).
 
-    A document's tangent gradient for topic k is kappa (I - beta_k beta_k')(w_k v - sum_j beta_j M_jk); its squared norm and that of the mean need only
+    A document's tangent gradient for topic k is kappa (I - beta_k beta_k')(w_k v - sum_j beta_j M_jk); its
+    squared norm and that of the mean need only
     v'v = 1, beta v and the Gram matrix.
     """
     batch, num_topics = weights.shape

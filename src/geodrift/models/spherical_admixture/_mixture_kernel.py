@@ -4,8 +4,10 @@ A document with unit vector v has, given the topics beta, the log density (Liu e
 
 .. math:: \kappa \frac{v'\beta\theta}{|\beta\theta|} + \sum_k (\alpha_k - 1) \log\theta_k
 
-over its mixture theta on the simplex. With c = beta v [K] and the Gram matrix G = beta beta' [K, K] it needs no vector of the vocabulary's length: v'beta theta =
-c'theta and |beta theta|^2 = theta'G theta, so a leapfrog step costs K^2 multiply-adds. The flow is the straight line with exact
+over its mixture theta on the simplex. With c = beta v [K] and the Gram matrix G = beta beta' [K, K] it needs
+no vector of the vocabulary's length: v'beta theta =
+c'theta and |beta theta|^2 = theta'G theta, so a leapfrog step costs K^2 multiply-adds. The flow is the
+straight line with exact
 reflection in the faces; the Metropolis test makes the transition exact whatever the step size.
 """
 
@@ -61,7 +63,8 @@ def _drift(theta, velocity, time):
             theta[i] += first * velocity[i]
         if face < 0:
             return
-        # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share 2 v_j.
+        # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share 2
+        # v_j.
         theta[face] = 0.0
         share = 2.0 * velocity[face] / (size - 1)
         outward = velocity[face]
@@ -181,7 +184,8 @@ _in_threads = numba.njit(cache=True, parallel=True)(_draw_mixtures)
 def draw_mixtures(mixtures: np.ndarray, *rest: object) -> np.ndarray:
     """Draw N mixtures of each of S documents in place; see `_draw_mixtures` for the arguments. Returns acceptance rates [S].
 
-    Which of the two compiled forms runs does not change a bit of the result: each document has a random stream of its own.
+    Which of the two compiled forms runs does not change a bit of the result: each document has a random
+    stream of its own.
     """
     num_leapfrog, burn_in, num_draws = rest[5], rest[6], rest[7]
     multiply_adds = mixtures.shape[0] * mixtures.shape[1] ** 2 * num_leapfrog * (burn_in + num_draws)

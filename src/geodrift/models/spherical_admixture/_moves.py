@@ -91,9 +91,11 @@ class StochasticMove:
     def _adapt(self, statistics: Statistics, count: int) -> None:
         """Step size and friction from the curvature and the gradient noise.
 
-        The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step, h sqrt(largest) = `STEP_FRACTION`,
+        The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step, h
+        sqrt(largest) = `STEP_FRACTION`,
         and the friction is critical for the smallest, C = sqrt(smallest). Where there is gradient noise of
-        variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is
+        variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds
+        what is
         subtracted from it.
         """
         eigenvalues = np.linalg.eigvalsh(statistics.coupling)
@@ -122,7 +124,8 @@ class StochasticMove:
         renew = visit if self.settings.latents == "kept" else estimate
         rows, topics = self.source.rows(documents), np.asarray(state.position)
         statistics, acceptance = renew(latents, self.mixtures, documents, rows, topics, count, adaptation)
-        # One batch held over L steps kicks L times the same way: over times longer than L h that is white noise of variance L V.
+        # One batch held over L steps kicks L times the same way: over times longer than L h that is white
+        # noise of variance L V.
         felt = self.settings.num_steps if self.settings.subtract_noise else 0
         statistics = statistics._replace(noise_variance=felt * statistics.noise_variance)
         if adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0):
@@ -164,7 +167,8 @@ class TopicState(NamedTuple):
 
 class GeodesicMove:
     """Geodesic Monte Carlo on the topics with all documents' mixtures held: GMC-bGibbs with one mixture a document, an exact Gibbs sampler, and
-    GMC-apprMH with several, whose Metropolis test uses the average over them and is biased (Liu et al. 2016, Appendix B).
+    GMC-apprMH with several, whose Metropolis test uses the average over them and is biased (Liu et al. 2016,
+    Appendix B).
 
     Args: As for `StochasticMove`.
     """

@@ -19,17 +19,22 @@ class Settings:
 
     Attributes:
         n_topics: K, at least 2.
-        corpus_mean_concentration: kappa_0 of the corpus mean around the documents' mean direction; None: 2 V (V words).
+        corpus_mean_concentration: kappa_0 of the corpus mean around the documents' mean direction; None:
+            2 V (V words).
         topic_concentration: sigma of each topic around the corpus mean; None: 2 V.
         document_concentration: kappa of each document around its mixture of topics; None: 6 V.
         doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum).
-        weighting: How counts become unit vectors: "tfidf" is tf log(D / (1 + df)), "tf" the counts, "none" leaves values as they
+        weighting: How counts become unit vectors: "tfidf" is tf log(D / (1 + df)), "tf" the counts,
+            "none" leaves values as they
             are (dense or signed data); rows are scaled to unit length in each case.
         method: "sggmc", "gsgnht", "gmc-gibbs" (full data, exact), "gmc-approximate" (full data, GMC-apprMH).
         batch_size: S, documents whose mixtures are renewed at each step; more than the corpus means all.
-        latents: "kept": each document's mixture is part of the chain's state, and the gradient sums over all of them, so that a minibatch brings no
-            gradient noise. "fresh": the unbiased estimate of Eq. (10) from the minibatch alone, scaled by D / S.
-        subtract_noise: Subtract the noise variance of the "fresh" estimate from the injected noise; False is the published choice V = 0.
+        latents: "kept": each document's mixture is part of the chain's state, and the gradient sums over
+            all of them, so that a minibatch brings no
+            gradient noise. "fresh": the unbiased estimate of Eq. (10) from the minibatch alone, scaled by D /
+            S.
+        subtract_noise: Subtract the noise variance of the "fresh" estimate from the injected noise; False
+            is the published choice V = 0.
         mixture_burn_in: Transitions of a document's mixture before the first that counts.
         mixture_draws: N, mixtures averaged in the gradient ("fresh") or transitions made ("kept").
         mixture_leapfrog_steps: Leapfrog steps of one mixture transition.

@@ -26,7 +26,8 @@ def alignment(
 def align(topics: Float[np.ndarray, "N K V"], *, num_rounds: int = 3) -> Float[np.ndarray, "N K V"]:
     """Topics of all draws (of all chains, one after the other) in one order.
 
-    The posterior does not know which topic is the first: chains differ by a permutation. Each draw is matched with the mean direction of the
+    The posterior does not know which topic is the first: chains differ by a permutation. Each draw is matched
+    with the mean direction of the
     aligned draws, starting from the last draw.
     """
     reference, aligned = topics[-1], topics
@@ -57,7 +58,8 @@ def summarise_topics(
         top: Words at each end.
 
     Returns:
-        For each topic ``{"topic", "words", "negative_words"}``, a word being ``{"word", "weight", "low", "high", "p_top10"}``: posterior mean, ends of the
+        For each topic ``{"topic", "words", "negative_words"}``, a word being ``{"word", "weight", "low",
+        "high", "p_top10"}``: posterior mean, ends of the
         90% interval, and the probability of being among the ten highest (for negative words: lowest) weights.
     """
     if topics.shape[2] != len(vocabulary):

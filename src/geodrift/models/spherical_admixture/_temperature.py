@@ -1,17 +1,16 @@
 """The configurational temperature of a chain of topics."""
 
 import numpy as np
-from jaxtyping import Float
 
 from geodrift.distributions import host_mean_resultant_length
-from geodrift.models.spherical_admixture._latents import Statistics
 from geodrift.models.spherical_admixture._settings import Settings
 
 
 class TemperatureRecord:
     """Configurational temperature by Stein's identity on the sphere, with each topic's fixed direction a_k its place when sampling began.
 
-    T = - E[sum_k a_k'(I - beta_k beta_k') grad_k U] / ((V - 1) E[sum_k a_k'beta_k]); a chain that samples the posterior has 1.
+    T = - E[sum_k a_k'(I - beta_k beta_k') grad_k U] / ((V - 1) E[sum_k a_k'beta_k]); a chain that samples the
+    posterior has 1.
 
     Args:
         directions: a, [K, V].

@@ -1,8 +1,10 @@
 r"""The posterior of the topics: its gradient from the documents' sums, and its log density given mixtures.
 
-The corpus mean mu is integrated out (Liu et al. 2016, Eq. 9): with :math:`\bar m = \kappa_0 m + \sigma \sum_k \beta_k`,
+The corpus mean mu is integrated out (Liu et al. 2016, Eq. 9): with :math:`\bar m = \kappa_0 m + \sigma \sum_k
+\beta_k`,
 
-.. math:: \log \pi(\beta, \theta \mid v) = - \log c_V(|\bar m|) + \kappa \sum_d \frac{v_d'\beta\theta_d}{|\beta\theta_d|}
+.. math:: \log \pi(\beta, \theta \mid v) = - \log c_V(|\bar m|) + \kappa \sum_d
+\frac{v_d'\beta\theta_d}{|\beta\theta_d|}
     + \sum_d \log \mathrm{Dir}(\theta_d \mid \alpha) + \text{const}
 """
 
@@ -56,7 +58,8 @@ class TopicPrior(eqx.Module):
 class TopicGradient(Estimator):
     """Gradient of the topics' log posterior from the documents' sums, Eq. (10) in its sparse plus low-rank form.
 
-    The batch is `Sums`: the host renews mixtures and sums before each step, so there is nothing left to prepare.
+    The batch is `Sums`: the host renews mixtures and sums before each step, so there is nothing left to
+    prepare.
     """
 
     prior: TopicPrior

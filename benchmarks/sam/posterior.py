@@ -1,0 +1,106 @@
+"""SAM on a corpus for a given time: held-out score, temperatures, and whether the chain has come to rest.
+
+Fits each seed for --seconds including start-up and compilation and scores the stored draws: the last one (N =
+1) and the last ten (N = 10), J = 200.
+`spread_ratio` is the standard deviation of the documents' mixtures over that of their prior: in a posterior
+with as many documents as
+this it is close to 1, whatever the topics.
+
+    python benchmarks/sam/posterior.py --train TRAIN.npz --test TEST.npz --seconds 60 --seeds 0 1 2 --out
+    result.json
+"""
+
+import argparse
+import json
+import time
+
+STARTED = time.perf_counter()
+
+import numpy as np  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+
+from geodrift.data import Corpus  # noqa: E402
+from geodrift.models.spherical_admixture import Engine, Settings, log_perplexity, weight_rows  # noqa: E402
+
+
+def prior_deviation(alpha: float, num_topics: int) -> float:
+    """Standard deviation of a component of a symmetric Dirichlet."""
+    return float(np.sqrt((num_topics - 1) / (num_topics**2 * (alpha * num_topics + 1))))
+
+
+def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
+    """One chain; ``seconds`` from now to the last step."""
+    started = time.perf_counter()
+    engine = Engine(corpus, settings, seed=seed)
+    engine.plan(seconds=seconds - (time.perf_counter() - started))
+    draws, kinetic, spread, path = [], [], [], []
+    while (progress := engine.advance()) is not None:
+        draws += [draw["topics"] for draw in progress.draws]
+        deviation = float(engine.latents.mixtures.std(axis=0).mean())
+        path.append({"count": progress.count, "spread": deviation, "topics": engine.topics()})
+        if progress.phase == "sampling":
+            kinetic.append(progress.metrics["kinetic_temperature"])
+            spread.append(deviation)
+    return {
+        "engine": engine, "draws": np.array(draws), "kinetic": float(np.mean(kinetic)), "spread": float(np.mean(spread)),
+        "seconds": time.perf_counter() - started, "path": path,
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", required=True)
+    parser.add_argument("--test", required=True)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--alpha", type=float, default=10.0)
+    parser.add_argument("--topics", type=int, default=20)
+    parser.add_argument("--batch-size", type=int, default=50)
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    train = sp.load_npz(arguments.train).tocsr()
+    corpus = Corpus.from_matrix(train, [str(i) for i in range(train.shape[1])])
+    test = weight_rows(
+        sp.load_npz(arguments.test).tocsr(), "tfidf", corpus.document_frequencies, corpus.num_documents
+    )
+    settings = Settings(
+        n_topics=arguments.topics, corpus_mean_concentration=1e4, topic_concentration=1e4, document_concentration=3e4,
+        doc_topic_prior=arguments.alpha, batch_size=arguments.batch_size,
+    )  # fmt: skip
+    rows, start_up = [], time.perf_counter() - STARTED
+    for seed in arguments.seeds:
+        run = fit(corpus, settings, seed, arguments.seconds - start_up)
+        score = [log_perplexity(test, run["draws"][-n:], 3e4, arguments.alpha, seed=0) for n in (1, 10)]
+        along = [
+            {"count": p["count"], "spread_ratio": p["spread"] / prior_deviation(arguments.alpha, arguments.topics),
+             "log_perplexity": log_perplexity(test, p["topics"][None], 3e4, arguments.alpha, seed=0)}
+            for p in run["path"][:: max(1, len(run["path"]) // 40)]
+        ]  # fmt: skip
+        rows.append({
+            "seed": seed, "steps": run["engine"].count, "stored_draws": len(run["draws"]), "seconds": run["seconds"] + start_up,
+            "log_perplexity_last_draw": score[0], "log_perplexity_last_ten": score[1],
+            "configurational_temperature": run["engine"].temperature.value(), "kinetic_temperature": run["kinetic"],
+            "spread_ratio": run["spread"] / prior_deviation(arguments.alpha, arguments.topics), "along_the_way": along,
+        })  # fmt: skip
+        print({key: value for key, value in rows[-1].items() if key != "along_the_way"}, flush=True)
+    names = (
+        "log_perplexity_last_draw",
+        "log_perplexity_last_ten",
+        "configurational_temperature",
+        "spread_ratio",
+    )
+    result = {
+        "settings": settings.to_dict(),
+        "seeds": rows,
+        "median": {n: float(np.median([r[n] for r in rows])) for n in names},
+    }
+    print(json.dumps(result["median"], indent=2))
+    if arguments.out:
+        with open(arguments.out, "w") as file:
+            json.dump(result, file, indent=2)
+
+
+if __name__ == "__main__":
+    main()
