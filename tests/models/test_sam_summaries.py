@@ -6,8 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import logsumexp
 
-from geodrift.models.spherical_admixture import align, log_perplexity, summarise_topics, weight_rows
+from geodrift.distributions import host_log_normaliser
+from geodrift.models.spherical_admixture import align, annealed_log_perplexity, log_perplexity, summarise_topics, weight_rows
 
 SCORER = pathlib.Path(__file__).parents[2].parent / "shared" / "eval" / "sam_logperp.py"
 
@@ -74,6 +76,21 @@ def test_log_perplexity_of_two_topics_against_quadrature():
     )
     ours = log_perplexity(sp.csr_matrix(rows), topics, 20.0, 2.0, theta_draws=200_000)
     np.testing.assert_allclose(ours, exact, atol=0.02)
+
+
+def test_annealed_log_perplexity_where_prior_draws_fail():
+    """Two topics at kappa = 3,000: the likelihood sits in a narrow part of the simplex, which quadrature resolves."""
+    rng = np.random.default_rng(8)
+    topics = scattered(1, 2, 12, seed=4)[0]
+    rows = np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]) @ topics + 0.02 * rng.normal(size=(3, 12))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    grid = (np.arange(40_000) + 0.5) / 40_000
+    means = grid[:, None] * topics[0] + (1 - grid)[:, None] * topics[1]
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    log_terms = 3000.0 * rows @ means.T + np.log(6 * grid * (1 - grid))
+    exact = -(logsumexp(log_terms, axis=1) - np.log(len(grid)) + host_log_normaliser(12, 3000.0))
+    ours = annealed_log_perplexity(sp.csr_matrix(rows), topics, 3000.0, 2.0, num_replicates=50)
+    np.testing.assert_allclose(ours, exact, atol=0.1)
 
 
 def vmf_heights(dim, resolution=200_001):

@@ -1,5 +1,6 @@
 """The spherical admixture model (Reisinger et al. 2010; sampled as by Liu, Zhu and Song 2016): topics and documents are unit vectors."""
 
+from geodrift.models.spherical_admixture._annealing import annealed_log_perplexity as annealed_log_perplexity
 from geodrift.models.spherical_admixture._documents import DocumentSource as DocumentSource
 from geodrift.models.spherical_admixture._engine import Engine as Engine
 from geodrift.models.spherical_admixture._evaluation import log_perplexity as log_perplexity

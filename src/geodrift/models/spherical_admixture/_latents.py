@@ -89,6 +89,11 @@ class MixtureSampler(NamedTuple):
         return draws, acceptance
 
 
+def initial_step_size(concentration: float, doc_topic_prior: float, num_topics: int) -> float:
+    """A third of the scale of a mixture's posterior, were topics orthogonal and cosines about 0.3; adapted from there."""
+    return 0.3 / float(np.sqrt(0.3 * concentration * num_topics + doc_topic_prior * num_topics**2))
+
+
 def initial_latents(
     source: DocumentSource, topics: np.ndarray, concentration: float, doc_topic_prior: float
 ) -> Latents:
@@ -102,8 +107,7 @@ def initial_latents(
     """
     num_topics, num_words = topics.shape
     num_documents = source.num_documents
-    # The scale of a mixture's posterior when topics are orthogonal and cosines about 0.3; adapted from there.
-    step_size = 0.3 / np.sqrt(0.3 * concentration * num_topics + doc_topic_prior * num_topics**2)
+    step_size = initial_step_size(concentration, doc_topic_prior, num_topics)
     by_word, gram = np.ascontiguousarray(topics.T, dtype=np.float64), topics @ topics.T
     centre = np.full(num_topics, 1.0 / num_topics)
     latents = Latents(

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
 
-from geodrift.models.spherical_admixture._latents import MixtureSampler, affinities
+from geodrift.models.spherical_admixture._latents import MixtureSampler, affinities, initial_step_size
 from geodrift.models.spherical_admixture._settings import Settings
 
 INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
@@ -115,13 +115,8 @@ def document_mixtures(
         0, ADAPTING_TRANSITIONS, seed, 0,
     )  # fmt: skip
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
-    steps = np.full(
-        num_documents,
-        0.3
-        / np.sqrt(
-            0.3 * settings.document_concentration * num_topics + settings.doc_topic_prior * num_topics**2
-        ),
-    )
+    step_size = initial_step_size(settings.document_concentration, settings.doc_topic_prior, num_topics)
+    steps = np.full(num_documents, step_size)
     documents, draws = _names(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
