@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from geodrift.cli import UsageError
-from geodrift.data._files import refuse_existing, write_file
+from geodrift.data._files import refuse_existing, write_arrays, write_file
 from geodrift.runs import Run, aligned_topics, expected
 
 
@@ -23,7 +23,7 @@ def check_suffix(path: Path, *allowed: str) -> None:
 def write_mixtures(path: Path, mixtures: dict[str, np.ndarray]) -> None:
     """Mixtures [document, topic] as .npz, or as .csv with one row a document and topic."""
     if path.suffix == ".npz":
-        write_file(path, lambda stream: np.savez(stream, **mixtures))
+        write_arrays(path, mixtures)
         return
 
     def write(stream: BinaryIO) -> None:
@@ -44,13 +44,10 @@ def write_export(path: Path, run: Run) -> None:
     topics = aligned_topics(run)
     keys = ("model", "settings", "seed", "chains", "documents", "plan", "geodrift")
     hyperparameters = json.dumps({key: run.config[key] for key in keys if key in run.config})
-    write_file(
-        path,
-        lambda stream: np.savez(
-            stream,
-            topics=topics,
-            expected_topics=expected(topics),
-            vocabulary=np.array(run.vocabulary, dtype=np.str_),
-            hyperparameters=np.array(hyperparameters),
-        ),
-    )
+    arrays = {
+        "topics": topics,
+        "expected_topics": expected(topics),
+        "vocabulary": np.array(run.vocabulary, dtype=np.str_),
+        "hyperparameters": np.array(hyperparameters),
+    }
+    write_arrays(path, arrays)

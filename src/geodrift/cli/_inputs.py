@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
@@ -41,7 +41,7 @@ class Text(NamedTuple):
 
     def options(self, **defaults: int | float) -> TextOptions:
         """The tokeniser's settings."""
-        values = dict(defaults)
+        values: dict[str, Any] = dict(defaults)
         for name in ("min_df", "max_df"):
             typed = getattr(self, name)
             if typed is not None:

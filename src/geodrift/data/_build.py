@@ -140,7 +140,8 @@ def _frequencies_of(texts: Iterable[str], options: TextOptions) -> Frequencies:
 
 
 def _total(found: Iterable[Frequencies]) -> Frequencies:
-    documents, tokens, words = 0, 0, Counter()
+    documents = tokens = 0
+    words: Counter = Counter()
     for part in found:
         documents += part.documents
         tokens += part.tokens

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,6 +78,16 @@ def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bo
         temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.absolute().parent)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: bool = False) -> None:
+    """Write a .npz of plain arrays by `write_file`."""
+    for name, value in arrays.items():
+        # numpy would pickle such an array without a word.
+        if value.dtype.hasobject:
+            raise TypeError(f"{name} is an array of Python objects, which is not stored")
+    saved: dict[str, Any] = dict(arrays)
+    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite)
 
 
 def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:

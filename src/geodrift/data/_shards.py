@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,9 +61,11 @@ class Shard:
 
     def _open(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._arrays is None:
+            if self._folder is None:
+                raise RuntimeError("a shard in memory has its arrays from the start")
             files = [self._folder / f"{self._info.name}-{part}.npy" for part in _PARTS]
             # A map of no bytes is refused by the operating system.
-            mode = "r" if self._info.nnz else None
+            mode: Literal["r"] | None = "r" if self._info.nnz else None
             self._arrays = tuple(np.load(file, mmap_mode=mode, allow_pickle=False) for file in files)
         return self._arrays
 

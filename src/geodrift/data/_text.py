@@ -94,9 +94,10 @@ class TextOptions:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        )
+        arguments: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**arguments)
 
 
 def read_stop_words(path: Path) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ def verify_directory(path: Path, manifest: dict[str, Any]) -> None:
             raise InputError(f"corpus {path}: {name} has changed since it was written (checksum differs)")
     frequencies = np.zeros(manifest["words"], dtype=np.int64)
     for shard in manifest["shards"]:
-        arrays = [
+        indptr, indices, data = (
             np.load(path / f"{shard['name']}-{part}.npy", allow_pickle=False)
             for part in ("indptr", "indices", "data")
-        ]
-        frequencies += _check_shard(path, shard, *arrays, manifest["words"])
+        )
+        frequencies += _check_shard(path, shard, indptr, indices, data, manifest["words"])
     if sum(shard["documents"] for shard in manifest["shards"]) != manifest["documents"]:
         raise InputError(f"corpus {path}: the shards do not add up to {manifest['documents']:,} documents")
     stored = np.load(path / "document-frequencies.npy", allow_pickle=False)

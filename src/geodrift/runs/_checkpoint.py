@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geodrift.data import InputError
-from geodrift.data._files import write_file
+from geodrift.data._files import write_arrays
 
 _INFO = "info.json"
 
@@ -28,14 +28,10 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for chain, state in enumerate(checkpoint.states)
         for name, value in state.items()
     }
-    for name, value in arrays.items():
-        # numpy would pickle such an array without a word.
-        if value.dtype.hasobject:
-            raise TypeError(f"state {name} is an array of Python objects, which a checkpoint cannot hold")
     text = json.dumps(checkpoint.info).encode()
     arrays[_INFO] = np.frombuffer(text, dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
-    write_file(path, lambda stream: np.savez(stream, **arrays), overwrite=True)
+    write_arrays(path, arrays, overwrite=True)
 
 
 def read_info(path: Path) -> dict[str, Any]:

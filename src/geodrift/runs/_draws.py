@@ -31,9 +31,9 @@ class DrawStore:
         self._arrays: dict[str, zarr.Array] = {}
         self._unsynced: list[Path] = []
         if path.exists():
-            group = zarr.open_group(path, mode="r+")
-            if "posterior" in group:
-                self._arrays = dict(group["posterior"].arrays())
+            posterior = zarr.open_group(path, mode="r+").get("posterior")
+            if isinstance(posterior, zarr.Group):
+                self._arrays = dict(posterior.arrays())
 
     def append(self, chain: int, draws: list[dict[str, np.ndarray]]) -> None:
         """Add draws to a chain, in one block."""
@@ -109,9 +109,9 @@ def open_draws(path: Path, num_draws: int, vocabulary: list[str]) -> xr.DataTree
     """The first `num_draws` draws of every chain, read when they are used."""
     tree = xr.open_datatree(path, engine="zarr", consolidated=False)
     posterior = tree["posterior"].to_dataset().isel(draw=slice(0, num_draws))
-    coordinates = {
+    coordinates: dict[str, np.ndarray] = {
         name: np.arange(posterior.sizes[name]) for name in ("chain", "topic") if name in posterior.sizes
     }
     if posterior.sizes.get("word") == len(vocabulary):
-        coordinates["word"] = vocabulary
+        coordinates["word"] = np.array(vocabulary, dtype=np.str_)
     return xr.DataTree.from_dict({"/posterior": posterior.assign_coords(coordinates)})

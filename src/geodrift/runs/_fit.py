@@ -28,20 +28,26 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Engine(Protocol):
     """One chain of a model."""
 
-    config: dict[str, Any]
     count: int
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Hyperparameters and sizes, for JSON."""
+        ...
 
     def plan(self, *, seconds: float | None = None, steps: int | None = None) -> None:
         """Fix the number of steps, or add steps to a plan."""
 
     def plan_dict(self) -> dict[str, Any]:
         """The plan; `total` is its number of steps."""
+        ...
 
     def advance(self) -> Any:
         """A chunk of steps, or None when the plan is done."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on."""
+        ...
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up a state."""
@@ -231,7 +237,9 @@ def _stop_signals(console: Console) -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        console.print("stopping after these steps; once more to drop what came after the last checkpoint")
+        console.print(
+            "stopping after these steps (again: at once, as of the last checkpoint)", soft_wrap=True
+        )
 
     before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

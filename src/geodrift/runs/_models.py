@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.data import Corpus, InputError
+from geodrift.data import Corpus, CorpusView, InputError
 from geodrift.runs._fit import Engine
 from geodrift.runs._run import Run
 
@@ -28,7 +28,8 @@ def make_engines(config: dict[str, Any], corpus: Corpus) -> list[Engine]:
     from geodrift.models.spherical_admixture import Settings, weight_rows
 
     settings = Settings.from_dict(config["settings"])
-    training, aside = corpus, None
+    training: Corpus | CorpusView = corpus
+    aside: sp.csr_matrix | None = None
     if config["held_out"]:
         training, counts = corpus.split(config["held_out"], config["seed"])
         aside = weight_rows(counts, settings.weighting, training.document_frequencies, training.num_documents)

@@ -137,7 +137,7 @@ class Run:
     @property
     def topics(self) -> Float[np.ndarray, "N K V"]:
         """Topic draws of all chains one after the other, in memory, not aligned."""
-        topics = self.draws["posterior"]["topics"].values
+        topics = self.draws["posterior"].to_dataset()["topics"].values
         return topics.reshape(-1, *topics.shape[2:])
 
     @property
