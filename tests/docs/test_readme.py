@@ -16,7 +16,7 @@ def test_the_sampling_example_has_the_law_it_promises():
         exec(compile(code, "README.md", "exec"), names)
     draws, data = names["draws"], names["data"]
     assert draws.position.shape == (4, 1000, 3)
-    # The posterior is von Mises-Fisher: in R^3, 1 - E[direction.x] is 1/concentration up to exp(-concentration).
+    # A von Mises-Fisher posterior: in R^3, 1 - E[direction.x] is 1/concentration up to exp(-2 concentration).
     total = data.sum(axis=0)
     length = float((total @ total) ** 0.5)
     spread = (1 - draws.position @ (total / length)).mean(axis=1) * 5.0 * length
