@@ -87,7 +87,7 @@ def test_rows_of_one_shard_touch_only_their_counts():
     columns = np.tile(np.arange(length, dtype=np.int32), documents).view(Counting)
     data = np.ones(documents * length, dtype=np.int32).view(Counting)
     shard = Shard(_shards.ShardInfo("memory", documents, documents * length), arrays=(indptr, columns, data))
-    shard.rows(np.array([3, 17_000, 5]), length)
+    shard.gather(np.array([3, 17_000, 5]))
     assert Counting.touched < 100
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Int
 from geodrift.data._counts import check_counts, check_vocabulary
 from geodrift.data._errors import InputError
 from geodrift.data._files import new_directory, read_json
-from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, finish_directory, write_shards
+from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, finish_directory, spans, write_shards
 from geodrift.data._verify import verify_directory
 
 _WHAT = "a corpus directory"
@@ -184,19 +184,24 @@ class Corpus:
             raise IndexError(
                 f"documents are 0 to {self.num_documents - 1}, got {indices.min()} to {indices.max()}"
             )
-        owners = np.searchsorted(self._starts, indices, side="right") - 1
-        parts, places = [], []
-        for owner in np.unique(owners):
-            mine = np.flatnonzero(owners == owner)
-            self._limit_open(self._shards[owner])
-            parts.append(self._shards[owner].rows(indices[mine] - self._starts[owner], self.num_words))
-            places.append(mine)
-        if not parts:
+        if not indices.size:
             return sp.csr_matrix((0, self.num_words), dtype=np.int32)
-        if len(parts) == 1:
-            return parts[0]
-        order = np.argsort(np.concatenate(places))
-        return sp.vstack(parts, format="csr")[order]
+        owners = np.searchsorted(self._starts, indices, side="right") - 1
+        order = np.argsort(owners, kind="stable")
+        shards, firsts = np.unique(owners[order], return_index=True)
+        parts = []
+        for shard, mine in zip(shards, np.split(order, firsts[1:]), strict=True):
+            self._limit_open(self._shards[shard])
+            parts.append(self._shards[shard].gather(indices[mine] - self._starts[shard]))
+        lengths, columns, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if len(parts) > 1:
+            # From the order of the shards to the order asked for.
+            back = np.argsort(order)
+            places = spans((np.cumsum(lengths) - lengths)[back], lengths[back])
+            lengths, columns, data = lengths[back], columns[places], data[places]
+        return sp.csr_matrix(
+            (data, columns, np.append(0, np.cumsum(lengths))), shape=(len(indices), self.num_words)
+        )
 
     def matrix(self) -> sp.csr_matrix:
         """The whole corpus in memory."""

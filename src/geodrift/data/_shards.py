@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from geodrift.data._files import checksum, write_json
 
 FORMAT_VERSION = 1
-_MAX_DOCUMENTS = 200_000
-_MAX_NONZEROS = 32_000_000
+_MAX_DOCUMENTS = 1_000_000
+_MAX_NONZEROS = 128_000_000
 _PARTS = ("indptr", "indices", "data")
 
 
@@ -69,21 +69,25 @@ class Shard:
             self._arrays = tuple(np.load(file, mmap_mode=mode, allow_pickle=False) for file in files)
         return self._arrays
 
-    def rows(self, indices: np.ndarray, num_words: int) -> sp.csr_matrix:
-        """The rows at `indices`; touches only their pages."""
+    def gather(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Lengths, columns and counts of the rows at `indices`; touches only their pages."""
         indptr, columns, data = self._open()
         starts = np.asarray(indptr[indices])
         lengths = np.asarray(indptr[indices + 1]) - starts
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        # Position p of the output in row r comes from starts[r] + (p - ends[r]).
-        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
-        return sp.csr_matrix((data[places], columns[places], ends), shape=(len(indices), num_words))
+        places = spans(starts, lengths)
+        return lengths, np.asarray(columns[places]), np.asarray(data[places])
 
     def matrix(self, num_words: int) -> sp.csr_matrix:
         """The whole shard, copied into memory."""
         indptr, columns, data = self._open()
         arrays = (np.array(data), np.array(columns), np.array(indptr))
         return sp.csr_matrix(arrays, shape=(self.documents, num_words))
+
+
+def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The positions starts[r], ..., starts[r] + lengths[r] - 1 for each r, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
 
 
 def write_shards(folder: Path, prefix: str, blocks: Iterable[sp.csr_matrix], num_words: int) -> ShardSet:
