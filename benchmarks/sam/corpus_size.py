@@ -1,6 +1,8 @@
-"""Cost of one SAM step, and memory, as the corpus grows from 1,000 to 1,000,000 documents (synthetic, on disk, read by memory map).
+"""Cost of one SAM step, and memory, as the corpus grows from 1,000 to 1,000,000 documents.
 
-python benchmarks/sam/corpus_size.py --folder SCRATCH --out result.json
+The documents are synthetic, on disk, read by memory map.
+
+    python benchmarks/sam/corpus_size.py --folder SCRATCH --out result.json
 """
 
 import argparse

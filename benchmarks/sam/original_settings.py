@@ -1,8 +1,8 @@
 """Processor seconds of one outer iteration of SAM at the settings of the original program.
 
 S = 50 documents, 40 + 20 mixture draws of 10 leapfrog steps, one batch for L = 10 topic steps, no noise
-subtracted; V = 5,000 words, K = 20 topics. A
-throughput figure: at these settings the chain does not sample the posterior.
+subtracted; V = 5,000 words, K = 20 topics. A throughput figure: at these settings the chain does not sample
+the posterior.
 
     python benchmarks/sam/original_settings.py --counts TRAIN.npz --out result.json
 """
@@ -33,10 +33,20 @@ def main() -> None:
     corpus = Corpus.from_matrix(counts, [str(i) for i in range(counts.shape[1])])
     step = float(np.sqrt(GAMMA / counts.shape[0]))
     settings = Settings(
-        n_topics=20, corpus_mean_concentration=1e4, topic_concentration=1e4, document_concentration=3e4, doc_topic_prior=10.0,
-        batch_size=50, latents="fresh", subtract_noise=False, mixture_burn_in=40, mixture_draws=20, num_steps=10,
-        step_size=step, friction=RHO / step,
-    )  # fmt: skip
+        n_topics=20,
+        corpus_mean_concentration=1e4,
+        topic_concentration=1e4,
+        document_concentration=3e4,
+        doc_topic_prior=10.0,
+        batch_size=50,
+        latents="fresh",
+        subtract_noise=False,
+        mixture_burn_in=40,
+        mixture_draws=20,
+        num_steps=10,
+        step_size=step,
+        friction=RHO / step,
+    )
     engine = Engine(corpus, settings, seed=0)
     engine.plan(steps=arguments.iterations * 10)
     for _ in range(20):

@@ -1,13 +1,12 @@
 """SAM on a corpus for a given time: held-out score, temperatures, and whether the chain has come to rest.
 
-Fits each seed for --seconds including start-up and compilation and scores the stored draws: the last one (N =
-1) and the last ten (N = 10), J = 200.
-`spread_ratio` is the standard deviation of the documents' mixtures over that of their prior: in a posterior
-with as many documents as
-this it is close to 1, whatever the topics.
+Fits each seed for --seconds including start-up and compilation and scores the stored draws: the last one (N
+= 1) and the last ten (N = 10), J = 200. `spread_ratio` is the standard deviation of the documents' mixtures
+over that of their prior: in a posterior with as many documents as this it is close to 1, whatever the
+topics.
 
-    python benchmarks/sam/posterior.py --train TRAIN.npz --test TEST.npz --seconds 60 --seeds 0 1 2 --out
-    result.json
+    python benchmarks/sam/posterior.py --train TRAIN.npz --test TEST.npz --out result.json \\
+        --seconds 60 --seeds 0 1 2
 """
 
 import argparse
@@ -42,9 +41,13 @@ def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
             kinetic.append(progress.metrics["kinetic_temperature"])
             spread.append(deviation)
     return {
-        "engine": engine, "draws": np.array(draws), "kinetic": float(np.mean(kinetic)), "spread": float(np.mean(spread)),
-        "seconds": time.perf_counter() - started, "path": path,
-    }  # fmt: skip
+        "engine": engine,
+        "draws": np.array(draws),
+        "kinetic": float(np.mean(kinetic)),
+        "spread": float(np.mean(spread)),
+        "seconds": time.perf_counter() - started,
+        "path": path,
+    }
 
 
 def main() -> None:
@@ -66,24 +69,39 @@ def main() -> None:
         sp.load_npz(arguments.test).tocsr(), "tfidf", corpus.document_frequencies, corpus.num_documents
     )
     settings = Settings(
-        n_topics=arguments.topics, corpus_mean_concentration=1e4, topic_concentration=1e4, document_concentration=3e4,
-        doc_topic_prior=arguments.alpha, batch_size=arguments.batch_size,
-    )  # fmt: skip
+        n_topics=arguments.topics,
+        corpus_mean_concentration=1e4,
+        topic_concentration=1e4,
+        document_concentration=3e4,
+        doc_topic_prior=arguments.alpha,
+        batch_size=arguments.batch_size,
+    )
     rows, start_up = [], time.perf_counter() - STARTED
     for seed in arguments.seeds:
         run = fit(corpus, settings, seed, arguments.seconds - start_up)
         score = [log_perplexity(test, run["draws"][-n:], 3e4, arguments.alpha, seed=0) for n in (1, 10)]
         along = [
-            {"count": p["count"], "spread_ratio": p["spread"] / prior_deviation(arguments.alpha, arguments.topics),
-             "log_perplexity": log_perplexity(test, p["topics"][None], 3e4, arguments.alpha, seed=0)}
+            {
+                "count": p["count"],
+                "spread_ratio": p["spread"] / prior_deviation(arguments.alpha, arguments.topics),
+                "log_perplexity": log_perplexity(test, p["topics"][None], 3e4, arguments.alpha, seed=0),
+            }
             for p in run["path"][:: max(1, len(run["path"]) // 40)]
-        ]  # fmt: skip
-        rows.append({
-            "seed": seed, "steps": run["engine"].count, "stored_draws": len(run["draws"]), "seconds": run["seconds"] + start_up,
-            "log_perplexity_last_draw": score[0], "log_perplexity_last_ten": score[1],
-            "configurational_temperature": run["engine"].temperature.value(), "kinetic_temperature": run["kinetic"],
-            "spread_ratio": run["spread"] / prior_deviation(arguments.alpha, arguments.topics), "along_the_way": along,
-        })  # fmt: skip
+        ]
+        rows.append(
+            {
+                "seed": seed,
+                "steps": run["engine"].count,
+                "stored_draws": len(run["draws"]),
+                "seconds": run["seconds"] + start_up,
+                "log_perplexity_last_draw": score[0],
+                "log_perplexity_last_ten": score[1],
+                "configurational_temperature": run["engine"].temperature.value(),
+                "kinetic_temperature": run["kinetic"],
+                "spread_ratio": run["spread"] / prior_deviation(arguments.alpha, arguments.topics),
+                "along_the_way": along,
+            }
+        )
         print({key: value for key, value in rows[-1].items() if key != "along_the_way"}, flush=True)
     names = (
         "log_perplexity_last_draw",

@@ -7,9 +7,8 @@ from scipy.stats import norm
 
 from geodrift.models.spherical_admixture._mixture_kernel import _in_one_thread, _in_threads, draw_mixtures
 
-NUM_DOCUMENTS = (
-    400  # independent chains of one document give a Monte Carlo error that needs no autocorrelation
-)
+# Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
+NUM_DOCUMENTS = 400
 
 
 def draws_of(
@@ -20,9 +19,10 @@ def draws_of(
     start = rng.dirichlet(np.ones(size), NUM_DOCUMENTS)
     draws = np.empty((NUM_DOCUMENTS, 1, size))
     kernel(
-        start, np.tile(affinity, (NUM_DOCUMENTS, 1)), gram, concentration, prior, np.full(NUM_DOCUMENTS, step), 10,
-        transitions, 1, 0.0, seed, 0, 0, np.arange(NUM_DOCUMENTS), draws,
-    )  # fmt: skip
+        *(start, np.tile(affinity, (NUM_DOCUMENTS, 1)), gram, concentration, prior),
+        *(np.full(NUM_DOCUMENTS, step), 10, transitions, 1, 0.0),
+        *(seed, 0, 0, np.arange(NUM_DOCUMENTS), draws),
+    )
     return draws[:, 0]
 
 

@@ -18,7 +18,10 @@ def project(draws):
 
 
 def compare(one, other):
-    """Largest deviation of the ratio of standard deviations from 1, and of the means in combined standard errors, with the least ESS."""
+    """Largest deviations of two runs, with the least ESS.
+
+    Of the ratio of standard deviations from 1, and of the means in combined standard errors.
+    """
     ess = np.array([[gd.diagnostics.ess(x[None]) for x in project(d)] for d in (one, other)])
     a, b = project(one), project(other)
     error = np.sqrt(a.var(axis=1) / ess[0] + b.var(axis=1) / ess[1])
@@ -91,9 +94,16 @@ def test_seconds_and_the_steps_they_became_give_the_same_draws():
 def test_planted_topics_are_found_with_intervals_that_hold_them():
     corpus, topics = planted(num_documents=400)
     model = SphericalAdmixture(
-        3, document_concentration=200.0, topic_concentration=20.0, corpus_mean_concentration=20.0, doc_topic_prior=2.0,
-        weighting="none", n_steps=3000, n_draws=200, random_state=0,
-    )  # fmt: skip
+        3,
+        document_concentration=200.0,
+        topic_concentration=20.0,
+        corpus_mean_concentration=20.0,
+        doc_topic_prior=2.0,
+        weighting="none",
+        n_steps=3000,
+        n_draws=200,
+        random_state=0,
+    )
     mixtures = model.fit(corpus.matrix).transform(corpus.matrix)
     order = np.argmax(topics @ model.topics_.T, axis=1)
     assert sorted(order) == [0, 1, 2]

@@ -1,4 +1,7 @@
-"""The topics' gradient: against automatic differentiation, over all minibatches, and as the sums are kept up to date."""
+"""The topics' gradient.
+
+Against automatic differentiation, over all minibatches, and as the sums are kept up to date.
+"""
 
 import itertools
 
@@ -96,7 +99,10 @@ def test_kept_sums_equal_sums_made_anew():
 
 
 def test_prior_is_the_corpus_mean_integrated_out():
-    """V = 3, K = 2: the integral over mu of vMF(mu | m, kappa0) prod vMF(beta_k | mu, sigma) by quadrature on the sphere."""
+    """V = 3, K = 2: the integral over mu by quadrature on the sphere.
+
+    Its integrand is vMF(mu | m, kappa0) prod vMF(beta_k | mu, sigma).
+    """
     rng = np.random.default_rng(1)
     mean = np.array([0.0, 0.6, 0.8])
     prior = TopicPrior(jnp.asarray(mean), jnp.asarray(3.0), jnp.asarray(2.0))

@@ -9,7 +9,13 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
-from geodrift.models.spherical_admixture import align, annealed_log_perplexity, log_perplexity, summarise_topics, weight_rows
+from geodrift.models.spherical_admixture import (
+    align,
+    annealed_log_perplexity,
+    log_perplexity,
+    summarise_topics,
+    weight_rows,
+)
 
 SCORER = pathlib.Path(__file__).parents[2].parent / "shared" / "eval" / "sam_logperp.py"
 
@@ -79,7 +85,7 @@ def test_log_perplexity_of_two_topics_against_quadrature():
 
 
 def test_annealed_log_perplexity_where_prior_draws_fail():
-    """Two topics at kappa = 3,000: the likelihood sits in a narrow part of the simplex, which quadrature resolves."""
+    """Two topics at kappa = 3,000: the likelihood's narrow part of the simplex is resolved by quadrature."""
     rng = np.random.default_rng(8)
     topics = scattered(1, 2, 12, seed=4)[0]
     rows = np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]) @ topics + 0.02 * rng.normal(size=(3, 12))
@@ -94,7 +100,10 @@ def test_annealed_log_perplexity_where_prior_draws_fail():
 
 
 def vmf_heights(dim, resolution=200_001):
-    """Heights x with equal weights under the uniform law on the sphere, by inverting its distribution function."""
+    """Heights x with equal weights under the uniform law on the sphere.
+
+    By inverting its distribution function.
+    """
     from scipy.stats import beta
 
     probabilities = (np.arange(resolution) + 0.5) / resolution

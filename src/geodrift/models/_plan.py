@@ -1,14 +1,25 @@
-"""How many steps a run takes, which of them are warm-up, and which leave a stored draw: a function of the step count alone."""
+"""How many steps a run takes, which are warm-up, and which leave a stored draw.
 
-from typing import NamedTuple
+All of it is a function of the step count alone.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
 class Progress(NamedTuple):
-    """What one chunk of an engine's steps brought."""
+    """What one chunk of an engine's steps brought.
 
-    count: int
+    Attributes:
+        count: Steps taken since the start, an int (typed Any: the name is also a method of tuples).
+        total: Steps of the plan.
+        phase: "warm-up" or "sampling".
+        metrics: Numbers to show, by name.
+        draws: What was stored in the chunk, one dictionary of arrays a draw.
+    """
+
+    count: Any
     """Steps taken since the start."""
     total: int
     """Steps of the plan."""
@@ -19,7 +30,13 @@ class Progress(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A number of steps, and what happens at each count."""
+    """A number of steps, and what happens at each count.
+
+    Attributes:
+        total: Steps of the plan.
+        warm_up: How many of them, from the start, are warm-up.
+        thin: Steps from one stored draw to the next.
+    """
 
     total: int
     warm_up: int
@@ -27,7 +44,10 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, total: int, warm_up_fraction: float, num_draws: int) -> "Plan":
-        """``total`` steps, the first part warm-up, then ``num_draws`` evenly spaced draws (fewer if there are fewer steps), the last at the end."""
+        """``total`` steps, the first part warm-up, then ``num_draws`` evenly spaced draws.
+
+        The last draw is at the end; there are fewer draws if there are fewer steps.
+        """
         warm_up = int(total * warm_up_fraction)
         return cls(total, warm_up, max(1, (total - warm_up) // num_draws))
 

@@ -1,9 +1,8 @@
 """Counter-based random numbers for compiled kernels.
 
 A stream is one 64-bit word, made from (seed, chain, step, document); it advances by a fixed odd constant and
-is scrambled on the way out
-(SplitMix64: Steele, Lea and Flood 2014). Draws therefore depend on what is drawn for, never on which thread
-draws it or in what order.
+is scrambled on the way out (SplitMix64: Steele, Lea and Flood 2014). Draws therefore depend on what is drawn
+for, never on which thread draws it or in what order.
 """
 
 import math

@@ -1,4 +1,9 @@
-"""Held-out log-perplexity with the mixtures integrated out by annealing, where draws from their prior are not enough."""
+"""Held-out log-perplexity with the mixtures integrated out by annealing.
+
+For where draws from their prior are not enough.
+"""
+
+import itertools
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,12 +26,13 @@ def annealed_log_perplexity(
     num_replicates: int = 5,
     seed: int = 0,
 ) -> Float[np.ndarray, " D"]:
-    r"""Each document's minus log likelihood under one draw of the topics, by annealed importance sampling (Neal 2001).
+    r"""Each document's minus log likelihood under one draw of the topics, by annealed importance sampling.
 
-    A mixture is drawn from its prior and carried through the concentrations :math:`\kappa_t` from 0 to kappa by geodesic Monte Carlo;
-    the weights :math:`\exp \sum_t (\kappa_{t+1} - \kappa_t) v'\beta\theta_t/|\beta\theta_t|` are unbiased for the likelihood, so that
-    the value is too high on average, by little when there are enough temperatures. `log_perplexity` does the same with one step from 0 to
-    kappa, which at large kappa misses nearly all of the likelihood.
+    Neal 2001. A mixture is drawn from its prior and carried through the concentrations :math:`\kappa_t`
+    from 0 to kappa by geodesic Monte Carlo; the weights :math:`\exp \sum_t (\kappa_{t+1} - \kappa_t)
+    v'\beta\theta_t/|\beta\theta_t|` are unbiased for the likelihood, so that the value is too high on
+    average, by little when there are enough temperatures. `log_perplexity` does the same with one step from
+    0 to kappa, which at large kappa misses nearly all of the likelihood.
 
     Args:
         rows: Unit vectors, [D, V], each with an entry.
@@ -45,7 +51,7 @@ def annealed_log_perplexity(
     log_weights = np.zeros((num_replicates, num_documents))
     for replicate in range(num_replicates):
         theta = np.random.default_rng([seed, replicate]).dirichlet(prior, size=num_documents)
-        for t, (colder, concentration) in enumerate(zip(ladder[:-1], ladder[1:], strict=True)):
+        for t, (colder, concentration) in enumerate(itertools.pairwise(ladder)):
             norms = np.sqrt(((theta @ gram) * theta).sum(axis=1))
             log_weights[replicate] += (concentration - colder) * (affinity * theta).sum(axis=1) / norms
             steps = np.full(num_documents, initial_step_size(concentration, doc_topic_prior, num_topics))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Int
 
 from geodrift.models.spherical_admixture._weighting import weight_rows
 
@@ -19,8 +20,15 @@ class DocumentSource:
             ``rows(numbers) -> csr_matrix``.
         weighting: See `weight_rows`.
 
+    Attributes:
+        mean_direction: Direction of the sum of all unit rows, [V].
+        num_documents: D.
+        num_words: V.
+        num_empty: Documents whose row has no entry.
+
     Raises:
-        ValueError: The corpus has no documents, or no document has a word with any weight.
+        ValueError: The corpus has no documents, a value is not finite, or no document has a word with any
+            weight.
     """
 
     def __init__(self, corpus: Any, weighting: str) -> None:
@@ -32,13 +40,13 @@ class DocumentSource:
             raise ValueError("the corpus has no documents")
         self.mean_direction, self.num_empty = self._survey()
 
-    def rows(self, documents: np.ndarray) -> sp.csr_matrix:
+    def rows(self, documents: Int[np.ndarray, " S"]) -> sp.csr_matrix:
         """Unit rows [S, V] of documents [S]; cost proportional to those rows."""
         return weight_rows(
             self.corpus.rows(documents), self.weighting, self.corpus.document_frequencies, self.num_documents
         )
 
-    def batches(self) -> Iterator[tuple[np.ndarray, sp.csr_matrix]]:
+    def batches(self) -> Iterator[tuple[Int[np.ndarray, " S"], sp.csr_matrix]]:
         """The corpus once, in blocks: (document numbers, unit rows)."""
         for start in range(0, self.num_documents, BLOCK):
             documents = np.arange(start, min(start + BLOCK, self.num_documents))
@@ -55,6 +63,7 @@ class DocumentSource:
             raise ValueError("the documents hold NaN or infinity; every value must be finite")
         if num_empty == self.num_documents or length == 0.0:
             raise ValueError(
-                f"no word of the {self.num_documents} documents has any weight under weighting={self.weighting!r}"
+                f"no word of the {self.num_documents} documents has any weight "
+                f"under weighting={self.weighting!r}"
             )
         return total / length, num_empty

@@ -1,4 +1,7 @@
-"""One chain of the spherical admixture model: warm-up, stored draws, and a state that can be put down and taken up bit for bit."""
+"""One chain of the spherical admixture model: warm-up, stored draws, and its state.
+
+The state can be put down and taken up bit for bit.
+"""
 
 import time
 from typing import Any
@@ -7,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
 from geodrift.models._plan import Plan, Progress
@@ -14,7 +18,7 @@ from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._evaluation import log_perplexity
 from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, initial_latents
 from geodrift.models.spherical_admixture._moves import GeodesicMove, Outcome, StochasticMove
-from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._temperature import TemperatureRecord
 from geodrift.models.spherical_admixture._topics import TopicPrior
 
@@ -29,16 +33,22 @@ ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has
 class Engine:
     """Samples topics and mixtures of one corpus.
 
+    The posterior is Eq. (9) of Liu et al. 2016 (see `geodrift.models.spherical_admixture._topics`). Topics
+    are [K, V] float32 with unit rows, mixtures [D, K] float32 with rows that sum to 1. A step of size h is
+    the time h of dx = v dt, dv = grad log p dt - C v dt + sqrt(2C) dW on the product of K spheres, at unit
+    mass and temperature. Warm-up and sampling follow the step count, never the clock.
+
     Args:
         corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and
             ``rows(numbers) -> csr_matrix``.
         settings: See `Settings`.
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
-        held_out: Unit rows [., V] to score during the run, or None.
+        held_out: Unit rows, [M, V], to score during the run, or None.
 
     Raises:
-        ValueError: The corpus has no word with weight, or fewer documents than topics.
+        ValueError: The corpus has no word with weight, a value that is not finite, or fewer documents than
+            topics.
     """
 
     def __init__(
@@ -52,7 +62,8 @@ class Engine:
     ) -> None:
         if settings.n_topics > corpus.num_documents:
             raise ValueError(
-                f"n_topics is {settings.n_topics} but the corpus has {corpus.num_documents} documents; ask for fewer topics"
+                f"n_topics is {settings.n_topics} but the corpus has {corpus.num_documents} documents; "
+                "ask for fewer topics"
             )
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
@@ -65,7 +76,7 @@ class Engine:
         topics = self._initial_topics()
         self.topic_state = self.move.initial_state(jax.random.fold_in(self.root, 2**31 - 1), topics)
         self.latents = initial_latents(
-            self.source, topics, self.settings.document_concentration, self.settings.doc_topic_prior
+            self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
         )
         self.temperature = TemperatureRecord(topics)
 
@@ -90,7 +101,9 @@ class Engine:
         return self.plan_made._asdict()
 
     def plan(self, *, seconds: float | None = None, steps: int | None = None) -> None:
-        """Fix the number of steps; after a plan is done, or when seconds reach beyond it, extend it at the same thinning.
+        """Fix the number of steps.
+
+        After a plan is done, or when seconds reach beyond it, it is extended at the same thinning.
 
         Args:
             seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the
@@ -104,10 +117,7 @@ class Engine:
             raise ValueError("give either seconds or steps")
         if not (seconds or steps or 0) > 0:
             raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
-        if seconds is not None:
-            wanted = self._count_after(seconds)
-        else:
-            wanted = steps if self.plan_made.total == 0 else self.plan_made.total + steps
+        wanted = self.plan_made.total + (steps or 0) if seconds is None else self._count_after(seconds)
         if self.plan_made.total == 0:
             self.plan_made = Plan.of(wanted, self.settings.warm_up_fraction, self.settings.num_draws)
         else:
@@ -130,7 +140,7 @@ class Engine:
         phase = "warm-up" if self.count <= self.plan_made.warm_up else "sampling"
         return Progress(self.count, self.plan_made.total, phase, self._metrics(outcomes), draws)
 
-    def topics(self) -> np.ndarray:
+    def topics(self) -> Float[np.ndarray, "K V"]:
         """The present topics, [K, V] float32."""
         return np.array(self.topic_state.position)
 
@@ -169,12 +179,20 @@ class Engine:
     def _mixture_sampler(self) -> MixtureSampler:
         s = self.settings
         return MixtureSampler(
-            s.document_concentration, np.full(s.n_topics, s.doc_topic_prior), s.mixture_leapfrog_steps,
-            s.mixture_burn_in, s.mixture_draws, self.seed, self.chain,
-        )  # fmt: skip
+            concentration=filled(s.document_concentration),
+            prior=np.full(s.n_topics, s.doc_topic_prior),
+            num_leapfrog=s.mixture_leapfrog_steps,
+            burn_in=s.mixture_burn_in,
+            num_draws=s.mixture_draws,
+            seed=self.seed,
+            chain=self.chain,
+        )
 
     def _initial_topics(self) -> np.ndarray:
-        """The corpus mean direction plus N(0, I/V), to unit length: 45 degrees from the mean, 60 from each other."""
+        """The corpus mean direction plus N(0, I/V), to unit length.
+
+        Topics are about 45 degrees from the mean and 60 from each other.
+        """
         rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
         num_words = self.source.num_words
         topics = self.source.mean_direction + rng.standard_normal(
@@ -235,7 +253,7 @@ class Engine:
             metrics["held_out_log_perplexity"] = log_perplexity(
                 self.held_out,
                 self.topics()[None],
-                self.settings.document_concentration,
+                filled(self.settings.document_concentration),
                 self.settings.doc_topic_prior,
             )
         return metrics

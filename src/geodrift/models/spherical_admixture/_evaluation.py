@@ -1,11 +1,39 @@
 """Held-out log-perplexity of topics."""
 
+from typing import Literal, overload
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+
+
+@overload
+def log_perplexity(
+    rows: sp.csr_matrix,
+    topics: Float[np.ndarray, "N K V"],
+    document_concentration: float,
+    doc_topic_prior: float,
+    *,
+    theta_draws: int = 200,
+    seed: int = 0,
+    per_document: Literal[False] = False,
+) -> float: ...
+
+
+@overload
+def log_perplexity(
+    rows: sp.csr_matrix,
+    topics: Float[np.ndarray, "N K V"],
+    document_concentration: float,
+    doc_topic_prior: float,
+    *,
+    theta_draws: int = 200,
+    seed: int = 0,
+    per_document: Literal[True],
+) -> Float[np.ndarray, " D"]: ...
 
 
 def log_perplexity(
@@ -18,14 +46,15 @@ def log_perplexity(
     seed: int = 0,
     per_document: bool = False,
 ) -> float | Float[np.ndarray, " D"]:
-    r"""Minus the mean log likelihood of held-out documents, mixtures integrated out by draws from their prior (Liu et al. 2016, section 5.3).
+    r"""Minus the mean log likelihood of held-out documents, mixtures integrated out.
+
+    By draws of the mixtures from their prior (Liu et al. 2016, section 5.3):
 
     .. math:: -\frac1D \sum_d \log \frac1{NJ} \sum_{n,j} \mathrm{vMF}(v_d \mid \beta_n\theta_j /
     |\beta_n\theta_j|, \kappa), \quad \theta_j \sim \mathrm{Dir}(\alpha)
 
     The same J mixtures serve every document and topic draw. The value depends strongly on N and J, as its
-    largest term rules each mean: compare
-    only at equal N and J.
+    largest term rules each mean: compare only at equal N and J.
 
     Args:
         rows: Unit vectors, [D, V]; rows without an entry are left out.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geodrift.models.spherical_admixture._engine import Engine
 from geodrift.models.spherical_admixture._evaluation import log_perplexity
-from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._summaries import (
     align,
     document_mixtures,
@@ -43,7 +43,9 @@ class MatrixCorpus:
 class SphericalAdmixture(TransformerMixin, BaseEstimator):
     """Topics of documents as unit vectors, with a posterior.
 
-    Every argument but the last four is described in `Settings`.
+    The model is that of Reisinger et al. 2010 with the corpus mean integrated out, Eq. (9) of Liu et al.
+    2016. D documents, V words, K topics. Every argument but the last four is described in `Settings`;
+    values are checked by `fit`, which raises ValueError.
 
     Args:
         n_topics: K.
@@ -61,8 +63,8 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
         random_state: Seed, or a `numpy.random.RandomState`.
 
     Attributes:
-        topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word].
-        topics_: Their mean directions, [topic, word].
+        topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32.
+        topics_: Their mean directions, [topic, word] float32.
         settings_: The settings with every default resolved.
         temperature_: Configurational temperature of each chain, [chain]; 1 for the posterior.
         n_features_in_: V.
@@ -136,12 +138,20 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
         return document_mixtures(rows, self.topic_draws_[chosen], self.settings_)
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
-        """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``; see `log_perplexity`."""
+        """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``.
+
+        See `geodrift.models.spherical_admixture.log_perplexity`.
+        """
         rows = self._unit_rows(X)
         s = self.settings_
         topics = self.topic_draws_[-num_draws:]
         return log_perplexity(
-            rows, topics, s.document_concentration, s.doc_topic_prior, theta_draws=theta_draws, seed=seed
+            rows,
+            topics,
+            filled(s.document_concentration),
+            s.doc_topic_prior,
+            theta_draws=theta_draws,
+            seed=seed,
         )
 
     def score(self, X: Any, y: None = None) -> float:
@@ -180,7 +190,8 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
         matrix = sp.csr_matrix(X)
         if self.weighting != "none" and matrix.nnz and matrix.data.min() < 0:
             raise ValueError(
-                'Negative values in data passed to SphericalAdmixture: counts cannot be; for vectors take weighting="none"'
+                "Negative values in data passed to SphericalAdmixture: counts cannot be; "
+                'for vectors take weighting="none"'
             )
         return matrix
 

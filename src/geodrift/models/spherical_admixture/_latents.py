@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float, Int
 
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._mixture_kernel import draw_mixtures
@@ -27,9 +28,7 @@ class Statistics(NamedTuple):
 
     pull: np.ndarray  # P, [V, K]
     coupling: np.ndarray  # M, [K, K]
-    noise_variance: (
-        np.ndarray
-    )  # V of one entry of the gradient's tangent part, [K]; 0 where all documents count
+    noise_variance: np.ndarray  # of one entry of the gradient's tangent part, [K]; 0: all documents count
 
 
 class Latents(NamedTuple):
@@ -45,7 +44,9 @@ class Latents(NamedTuple):
 
 
 @numba.njit(cache=True)
-def affinities(indptr, indices, data, topics_by_word):
+def affinities(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, topics_by_word: np.ndarray
+) -> np.ndarray:
     """Beta v of each row, [S, K]; ``topics_by_word`` is beta' [V, K]."""
     out = np.zeros((indptr.shape[0] - 1, topics_by_word.shape[1]))
     for s in range(out.shape[0]):
@@ -55,7 +56,9 @@ def affinities(indptr, indices, data, topics_by_word):
 
 
 @numba.njit(cache=True)
-def add_outer(indptr, indices, data, weights, pull):
+def add_outer(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weights: np.ndarray, pull: np.ndarray
+) -> None:
     """Add sum_s v_s weights_s' to ``pull`` [V, K]."""
     for s in range(indptr.shape[0] - 1):
         for at in range(indptr[s], indptr[s + 1]):
@@ -63,7 +66,10 @@ def add_outer(indptr, indices, data, weights, pull):
 
 
 def geometry(mixtures: np.ndarray, affinity: np.ndarray, gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """1/|beta theta| and v'beta theta/|beta theta|^3 for mixtures [..., K] of documents with affinities [..., K]."""
+    """1/|beta theta| and v'beta theta/|beta theta|^3 of mixtures.
+
+    ``mixtures`` and ``affinity`` are [..., K], ``gram`` is [K, K]; both results are [...].
+    """
     inverse = 1.0 / np.sqrt(((mixtures @ gram) * mixtures).sum(axis=-1))
     return inverse, (affinity * mixtures).sum(axis=-1) * inverse**3
 
@@ -79,18 +85,47 @@ class MixtureSampler(NamedTuple):
     seed: int
     chain: int
 
-    def draw(self, start, step_sizes, affinity, gram, documents, count, adaptation):
-        """Renew mixtures ``start`` [S, K] in place (step sizes too, while adapting); returns the draws [S, N, K] and acceptance rates [S]."""
+    def draw(
+        self,
+        start: Float[np.ndarray, "S K"],
+        step_sizes: Float[np.ndarray, " S"],
+        affinity: Float[np.ndarray, "S K"],
+        gram: Float[np.ndarray, "K K"],
+        documents: Int[np.ndarray, " S"],
+        count: int,
+        adaptation: float,
+    ) -> tuple[Float[np.ndarray, "S N K"], Float[np.ndarray, " S"]]:
+        """Renew mixtures ``start`` [S, K] in place (step sizes too, while adapting).
+
+        Returns:
+            The draws [S, N, K] and acceptance rates [S].
+        """
         draws = np.empty((start.shape[0], self.num_draws, start.shape[1]))
         acceptance = draw_mixtures(
-            start, affinity, gram, self.concentration, self.prior, step_sizes, self.num_leapfrog, self.burn_in, self.num_draws,
-            adaptation, self.seed, self.chain, count, documents, draws,
-        )  # fmt: skip
+            start,
+            affinity,
+            gram,
+            concentration=self.concentration,
+            prior=self.prior,
+            step_sizes=step_sizes,
+            num_leapfrog=self.num_leapfrog,
+            burn_in=self.burn_in,
+            num_draws=self.num_draws,
+            adaptation=adaptation,
+            seed=self.seed,
+            chain=self.chain,
+            step=count,
+            documents=documents,
+            draws=draws,
+        )
         return draws, acceptance
 
 
 def initial_step_size(concentration: float, doc_topic_prior: float, num_topics: int) -> float:
-    """A third of the scale of a mixture's posterior, were topics orthogonal and cosines about 0.3; adapted from there."""
+    """A third of the scale of a mixture's posterior, were topics orthogonal and cosines about 0.3.
+
+    It is adapted from there.
+    """
     return 0.3 / float(np.sqrt(0.3 * concentration * num_topics + doc_topic_prior * num_topics**2))
 
 
@@ -148,8 +183,7 @@ def visit(
     """Renew a minibatch's mixtures in place and bring the sums up to date; cost O(nnz K + S N K^2).
 
     The joint law of topics and mixtures is invariant: mixtures move by a Metropolis-corrected kernel given
-    the topics. The norms |beta theta_d| of
-    documents not in the minibatch are those of their last visit.
+    the topics. The norms |beta theta_d| of documents not in the minibatch are those of their last visit.
 
     Returns:
         The sums over all documents, and the mean acceptance rate.
@@ -186,9 +220,10 @@ def estimate(
     count: int,
     adaptation: float,
 ) -> tuple[Statistics, float]:
-    """The unbiased estimate of the sums from a minibatch alone, Eq. (10): mean over N draws, times D / S, with its noise variance.
+    """The unbiased estimate of the sums from a minibatch alone, with its noise variance.
 
-    Mixtures are warm-started from the table, which is updated; the running sums are not used.
+    Eq. (10) of Liu et al. 2016: mean over N draws, times D / S. Mixtures are warm-started from the table,
+    which is updated; the running sums are not used.
     """
     num_documents, batch = latents.mixtures.shape[0], documents.shape[0]
     by_word, gram = np.ascontiguousarray(topics.T, dtype=np.float64), _gram(topics)
@@ -217,18 +252,29 @@ def _gram(topics: np.ndarray) -> np.ndarray:
     return (topics @ topics.T).astype(np.float64)
 
 
-def _noise_variance(concentration, weights, couplings, affinity, gram, rows, num_documents, num_words):
-    """Variance of one tangent entry of each topic's gradient estimate, [K], from the spread over the minibatch (sampling without replacement).
+def _noise_variance(
+    concentration: float,
+    weights: np.ndarray,
+    couplings: np.ndarray,
+    affinity: np.ndarray,
+    gram: np.ndarray,
+    rows: sp.csr_matrix,
+    num_documents: int,
+    num_words: int,
+) -> np.ndarray:
+    """Variance of one tangent entry of each topic's gradient estimate, [K].
 
-    A document's tangent gradient for topic k is kappa (I - beta_k beta_k')(w_k v - sum_j beta_j M_jk); its
-    squared norm and that of the mean need only
-    v'v = 1, beta v and the Gram matrix.
+    From the spread over the minibatch (sampling without replacement). A document's tangent gradient for
+    topic k is kappa (I - beta_k beta_k')(w_k v - sum_j beta_j M_jk); its squared norm and that of the mean
+    need only v'v = 1, beta v and the Gram matrix.
     """
     batch, num_topics = weights.shape
     if batch < 2:
         return np.zeros(num_topics)
 
-    def squared_norm(weight_squared, weight_affinity, coupling):
+    def squared_norm(
+        weight_squared: np.ndarray, weight_affinity: np.ndarray, coupling: np.ndarray
+    ) -> np.ndarray:
         # |sum w v - beta' M_k|^2 less the radial part, per topic k; weight_affinity[j, k] = beta_j' sum w_k v
         from_gram = gram @ coupling
         whole = weight_squared + ((from_gram - 2 * weight_affinity) * coupling).sum(axis=-2)

@@ -5,27 +5,39 @@ A document with unit vector v has, given the topics beta, the log density (Liu e
 .. math:: \kappa \frac{v'\beta\theta}{|\beta\theta|} + \sum_k (\alpha_k - 1) \log\theta_k
 
 over its mixture theta on the simplex. With c = beta v [K] and the Gram matrix G = beta beta' [K, K] it needs
-no vector of the vocabulary's length: v'beta theta =
-c'theta and |beta theta|^2 = theta'G theta, so a leapfrog step costs K^2 multiply-adds. The flow is the
-straight line with exact
-reflection in the faces; the Metropolis test makes the transition exact whatever the step size.
+no vector of the vocabulary's length: v'beta theta = c'theta and |beta theta|^2 = theta'G theta, so a leapfrog
+step costs K^2 multiply-adds. The flow is the straight line with exact reflection in the faces; the Metropolis
+test makes the transition exact whatever the step size.
 """
 
 import math
 
 import numba
 import numpy as np
+from jaxtyping import Float, Int
 
 from geodrift.models._random_streams import fill_normal, open_stream, uniform
 
 TARGET_ACCEPTANCE = 0.8
 WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs more than they save
-STEP_JITTER = 0.2  # each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives
+# Each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives.
+STEP_JITTER = 0.2
 
 
 @numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _force(theta, affinity, gram, concentration, prior, force):
-    """Gradient of the log density projected on the tangent space (sum zero), into ``force``; returns v'beta theta and |beta theta|."""
+def _force(
+    theta: np.ndarray,
+    affinity: np.ndarray,
+    gram: np.ndarray,
+    concentration: float,
+    prior: np.ndarray,
+    force: np.ndarray,
+) -> tuple[float, float]:
+    """Gradient of the log density projected on the tangent space (sum zero), into ``force``.
+
+    Returns:
+        v'beta theta and |beta theta|.
+    """
     size = theta.shape[0]
     squared, dot = 0.0, 0.0
     for i in range(size):
@@ -51,7 +63,7 @@ def _force(theta, affinity, gram, concentration, prior, force):
 
 
 @numba.njit(cache=True)
-def _drift(theta, velocity, time):
+def _drift(theta: np.ndarray, velocity: np.ndarray, time: float) -> None:
     """Straight line for ``time``, reflected within the simplex at each face it meets."""
     size = theta.shape[0]
     while True:
@@ -63,8 +75,8 @@ def _drift(theta, velocity, time):
             theta[i] += first * velocity[i]
         if face < 0:
             return
-        # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share 2
-        # v_j.
+        # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share
+        # 2 v_j.
         theta[face] = 0.0
         share = 2.0 * velocity[face] / (size - 1)
         outward = velocity[face]
@@ -75,7 +87,9 @@ def _drift(theta, velocity, time):
 
 
 @numba.njit(cache=True)
-def _log_density(theta, dot, norm, concentration, prior):
+def _log_density(
+    theta: np.ndarray, dot: float, norm: float, concentration: float, prior: np.ndarray
+) -> float:
     total = concentration * dot / norm
     for i in range(theta.shape[0]):
         if theta[i] <= 0.0:  # a face: no volume, and log or 1/theta is undefined there
@@ -86,7 +100,17 @@ def _log_density(theta, dot, norm, concentration, prior):
 
 
 @numba.njit(cache=True)
-def _trajectory(theta, force, velocity, affinity, gram, concentration, prior, step, num_steps):
+def _trajectory(
+    theta: np.ndarray,
+    force: np.ndarray,
+    velocity: np.ndarray,
+    affinity: np.ndarray,
+    gram: np.ndarray,
+    concentration: float,
+    prior: np.ndarray,
+    step: float,
+    num_steps: int,
+) -> tuple[float, float]:
     """Leapfrog in place; returns v'beta theta and |beta theta| at the end."""
     size = theta.shape[0]
     dot, norm = 0.0, 1.0
@@ -102,7 +126,7 @@ def _trajectory(theta, force, velocity, affinity, gram, concentration, prior, st
 
 
 @numba.njit(cache=True)
-def _draw_velocity(velocity, stream):
+def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.uint64]:
     """N(0, I) on the plane sum = 0; returns half its squared norm and the stream."""
     size = velocity.shape[0]
     stream = fill_normal(velocity, stream)
@@ -118,23 +142,23 @@ def _draw_velocity(velocity, stream):
 
 
 def _draw_mixtures(
-    mixtures,  # [S, K] start, overwritten by the last state
-    affinities,  # [S, K] beta v
-    gram,  # [K, K]
-    concentration,  # kappa
-    prior,  # [K] alpha
-    step_sizes,  # [S], overwritten while adapting
-    num_leapfrog,
-    burn_in,  # transitions before the first kept draw
-    num_draws,  # N, kept draws
-    adaptation,  # weight of the Robbins-Monro move of log step size; 0 keeps the step sizes
-    seed,
-    chain,
-    step,
-    documents,  # [S] names the random streams
-    draws,  # [S, N, K], output
-):
-    """Draw N mixtures of each of S documents; returns each document's acceptance rate [S]."""
+    mixtures: np.ndarray,
+    affinities: np.ndarray,
+    gram: np.ndarray,
+    concentration: float,
+    prior: np.ndarray,
+    step_sizes: np.ndarray,
+    num_leapfrog: int,
+    burn_in: int,
+    num_draws: int,
+    adaptation: float,
+    seed: int,
+    chain: int,
+    step: int,
+    documents: np.ndarray,
+    draws: np.ndarray,
+) -> np.ndarray:
+    """Draw N mixtures of each of S documents; see `draw_mixtures`."""
     size = mixtures.shape[1]
     acceptance = np.zeros(mixtures.shape[0])
     for s in numba.prange(mixtures.shape[0]):
@@ -181,12 +205,64 @@ _in_one_thread = numba.njit(cache=True)(_draw_mixtures)
 _in_threads = numba.njit(cache=True, parallel=True)(_draw_mixtures)
 
 
-def draw_mixtures(mixtures: np.ndarray, *rest: object) -> np.ndarray:
-    """Draw N mixtures of each of S documents in place; see `_draw_mixtures` for the arguments. Returns acceptance rates [S].
+def draw_mixtures(
+    mixtures: Float[np.ndarray, "S K"],
+    affinities: Float[np.ndarray, "S K"],
+    gram: Float[np.ndarray, "K K"],
+    concentration: float,
+    prior: Float[np.ndarray, " K"],
+    step_sizes: Float[np.ndarray, " S"],
+    num_leapfrog: int,
+    burn_in: int,
+    num_draws: int,
+    adaptation: float,
+    seed: int,
+    chain: int,
+    step: int,
+    documents: Int[np.ndarray, " S"],
+    draws: Float[np.ndarray, "S N K"],
+) -> Float[np.ndarray, " S"]:
+    """Draw N mixtures of each of S documents in place.
 
     Which of the two compiled forms runs does not change a bit of the result: each document has a random
     stream of its own.
+
+    Args:
+        mixtures: Start, overwritten by the last state.
+        affinities: beta v of each document.
+        gram: beta beta'.
+        concentration: kappa.
+        prior: alpha.
+        step_sizes: Leapfrog step of each document, overwritten while adapting.
+        num_leapfrog: Leapfrog steps of one transition.
+        burn_in: Transitions before the first kept draw.
+        num_draws: N, kept draws.
+        adaptation: Weight of the Robbins-Monro move of log step size; 0 keeps the step sizes.
+        seed: Of the random streams, with ``chain``, ``step`` and ``documents``.
+        chain: Number of the chain.
+        step: Number of the outer step.
+        documents: Names the random stream of each document.
+        draws: Output.
+
+    Returns:
+        Acceptance rates.
     """
-    num_leapfrog, burn_in, num_draws = rest[5], rest[6], rest[7]
     multiply_adds = mixtures.shape[0] * mixtures.shape[1] ** 2 * num_leapfrog * (burn_in + num_draws)
-    return (_in_threads if multiply_adds > WORTH_THREADS else _in_one_thread)(mixtures, *rest)
+    kernel = _in_threads if multiply_adds > WORTH_THREADS else _in_one_thread
+    return kernel(
+        mixtures,
+        affinities,
+        gram,
+        concentration,
+        prior,
+        step_sizes,
+        num_leapfrog,
+        burn_in,
+        num_draws,
+        adaptation,
+        seed,
+        chain,
+        step,
+        documents,
+        draws,
+    )

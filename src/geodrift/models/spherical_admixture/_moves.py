@@ -1,4 +1,7 @@
-"""One move of the topics, given the documents: by a stochastic-gradient sampler, or by geodesic Monte Carlo on all of the data."""
+"""One move of the topics, given the documents.
+
+Either by a stochastic-gradient sampler, or by geodesic Monte Carlo on all of the data.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from geodrift.estimators import Full
 from geodrift.manifolds import Sphere
@@ -18,7 +22,7 @@ from geodrift.models.spherical_admixture._latents import (
     estimate,
     visit,
 )
-from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
 from geodrift.samplers import GMC, GSGNHT, SGGMC
 
@@ -43,12 +47,16 @@ class Outcome(NamedTuple):
 
 
 @eqx.filter_jit
-def _advance(sampler, root, state, batch):
+def _advance(sampler: Any, root: jax.Array, state: Any, batch: Sums) -> tuple[Any, Any]:
     return sampler.step(jax.random.fold_in(root, state.count), state, batch)
 
 
 class StochasticMove:
     """SGGMC or gSGNHT on the topics, the documents' sums renewed from a minibatch before each step.
+
+    Liu et al. 2016. Step size h is the time of dx = v dt, dv = grad log p dt - C v dt + sqrt(2C) dW at unit
+    mass and temperature on the product of K spheres, and friction C is 1/time; ``tuned`` holds [h, C].
+    Topics are [K, V] float32.
 
     Args:
         source: The documents.
@@ -70,11 +78,11 @@ class StochasticMove:
         """Documents whose mixtures one step renews."""
         return min(self.settings.batch_size, self.source.num_documents)
 
-    def initial_state(self, key: jax.Array, topics: np.ndarray) -> Any:
+    def initial_state(self, key: jax.Array, topics: Float[np.ndarray, "K V"]) -> Any:
         """The core sampler's state."""
         return self.sampler.init(key, jnp.asarray(topics, jnp.float32))
 
-    def tune(self, tuned: np.ndarray) -> None:
+    def tune(self, tuned: Float[np.ndarray, "2"]) -> None:
         """Take step size and friction ``[h, C]``."""
         make = SGGMC if self.settings.method == "sggmc" else GSGNHT
         self.tuned = tuned
@@ -92,11 +100,9 @@ class StochasticMove:
         """Step size and friction from the curvature and the gradient noise.
 
         The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step, h
-        sqrt(largest) = `STEP_FRACTION`,
-        and the friction is critical for the smallest, C = sqrt(smallest). Where there is gradient noise of
-        variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds
-        what is
-        subtracted from it.
+        sqrt(largest) = `STEP_FRACTION`, and the friction is critical for the smallest, C = sqrt(smallest).
+        Where there is gradient noise of variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected
+        variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
         """
         eigenvalues = np.linalg.eigvalsh(statistics.coupling)
         least, largest = self.settings.document_concentration * np.maximum(eigenvalues[[0, -1]], 0.0)
@@ -116,11 +122,14 @@ class StochasticMove:
         latents: Latents,
         state: Any,
         root: jax.Array,
-        documents: np.ndarray,
+        documents: Int[np.ndarray, " S"],
         count: int,
         adaptation: float,
     ) -> tuple[Any, Outcome]:
-        """Mixtures of the minibatch, then ``num_steps`` steps of the topics; ``adaptation`` 0 leaves every step size as it is."""
+        """Mixtures of the minibatch, then ``num_steps`` steps of the topics.
+
+        ``adaptation`` 0 leaves every step size as it is.
+        """
         renew = visit if self.settings.latents == "kept" else estimate
         rows, topics = self.source.rows(documents), np.asarray(state.position)
         statistics, acceptance = renew(latents, self.mixtures, documents, rows, topics, count, adaptation)
@@ -148,7 +157,16 @@ def _to_device(statistics: Statistics) -> Sums:
 
 
 @eqx.filter_jit
-def _propose(key, topics, mixtures, rows, prior, concentration, step_size, num_steps):
+def _propose(
+    key: jax.Array,
+    topics: Float[Array, "K V"],
+    mixtures: Float[Array, "N D K"],
+    rows: Rows,
+    prior: TopicPrior,
+    concentration: Float[Array, ""],
+    step_size: Float[Array, ""],
+    num_steps: int,
+) -> tuple[Any, Any]:
     sampler = GMC(
         Full(lambda position: log_joint(position, prior, concentration, rows, mixtures)),
         Sphere(topics.shape[-1]),
@@ -166,11 +184,17 @@ class TopicState(NamedTuple):
 
 
 class GeodesicMove:
-    """Geodesic Monte Carlo on the topics with all documents' mixtures held: GMC-bGibbs with one mixture a document, an exact Gibbs sampler, and
-    GMC-apprMH with several, whose Metropolis test uses the average over them and is biased (Liu et al. 2016,
-    Appendix B).
+    """Geodesic Monte Carlo on the topics with all documents' mixtures held.
 
-    Args: As for `StochasticMove`.
+    GMC-bGibbs with one mixture a document is an exact Gibbs sampler; GMC-apprMH has several, and its
+    Metropolis test uses the average over them and is biased (Liu et al. 2016, Appendix B). Step size h is
+    the time of dx = v dt, dv = grad log p dt at unit mass; ``tuned`` holds [h, unused].
+
+    Args:
+        source: The documents.
+        settings: Resolved settings.
+        prior: The topics' prior.
+        mixtures: How mixtures are renewed.
     """
 
     def __init__(
@@ -195,12 +219,12 @@ class GeodesicMove:
         """Documents whose mixtures one step renews: all."""
         return self.source.num_documents
 
-    def initial_state(self, key: jax.Array, topics: np.ndarray) -> TopicState:
+    def initial_state(self, key: jax.Array, topics: Float[np.ndarray, "K V"]) -> TopicState:
         """The topics."""
         del key
         return TopicState(jnp.asarray(topics, jnp.float32))
 
-    def tune(self, tuned: np.ndarray) -> None:
+    def tune(self, tuned: Float[np.ndarray, "2"]) -> None:
         """Take the step size ``[h, unused]``."""
         self.tuned = tuned
 
@@ -209,7 +233,7 @@ class GeodesicMove:
         latents: Latents,
         state: TopicState,
         root: jax.Array,
-        documents: np.ndarray,
+        documents: Int[np.ndarray, " S"],
         count: int,
         adaptation: float,
     ) -> tuple[TopicState, Outcome]:
@@ -219,7 +243,7 @@ class GeodesicMove:
             latents, self.mixtures, self.source, topics, count, adaptation
         )
         if count == 0:
-            curvature = self.settings.document_concentration * float(
+            curvature = filled(self.settings.document_concentration) * float(
                 np.linalg.eigvalsh(statistics.coupling)[-1]
             )
             self.tuned = np.array([self.settings.step_size or 0.1 / np.sqrt(curvature), 0.0])

@@ -2,10 +2,22 @@
 
 import dataclasses
 import math
+from typing import Any
 
 WEIGHTINGS = ("tfidf", "tf", "none")
 METHODS = ("sggmc", "gsgnht", "gmc-gibbs", "gmc-approximate")
 LATENTS = ("kept", "fresh")
+
+
+def filled(value: float | None) -> float:
+    """A concentration of settings that `Settings.resolve` returned, hence a number.
+
+    Raises:
+        ValueError: The settings were not resolved.
+    """
+    if value is None:
+        raise ValueError("a concentration is None; take the settings that Settings.resolve returns")
+    return value
 
 
 def _check(condition: bool, name: str, value: object, allowed: str) -> None:
@@ -17,6 +29,9 @@ def _check(condition: bool, name: str, value: object, allowed: str) -> None:
 class Settings:
     """What is fixed while the topics are sampled.
 
+    The model is Eq. (9) of Liu et al. 2016. Times are those of dx = v dt, dv = grad log p dt - C v dt +
+    sqrt(2C) dW at unit mass and temperature.
+
     Attributes:
         n_topics: K, at least 2.
         corpus_mean_concentration: kappa_0 of the corpus mean around the documents' mean direction; None:
@@ -25,14 +40,13 @@ class Settings:
         document_concentration: kappa of each document around its mixture of topics; None: 6 V.
         doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum).
         weighting: How counts become unit vectors: "tfidf" is tf log(D / (1 + df)), "tf" the counts,
-            "none" leaves values as they
-            are (dense or signed data); rows are scaled to unit length in each case.
+            "none" leaves values as they are (dense or signed data); rows are scaled to unit length in each
+            case.
         method: "sggmc", "gsgnht", "gmc-gibbs" (full data, exact), "gmc-approximate" (full data, GMC-apprMH).
         batch_size: S, documents whose mixtures are renewed at each step; more than the corpus means all.
         latents: "kept": each document's mixture is part of the chain's state, and the gradient sums over
-            all of them, so that a minibatch brings no
-            gradient noise. "fresh": the unbiased estimate of Eq. (10) from the minibatch alone, scaled by D /
-            S.
+            all of them, so that a minibatch brings no gradient noise. "fresh": the unbiased estimate of
+            Eq. (10) from the minibatch alone, scaled by D / S.
         subtract_noise: Subtract the noise variance of the "fresh" estimate from the injected noise; False
             is the published choice V = 0.
         mixture_burn_in: Transitions of a document's mixture before the first that counts.
@@ -117,7 +131,7 @@ class Settings:
             "topic_concentration": 2.0,
             "document_concentration": 6.0,
         }
-        chosen = {
+        chosen: dict[str, Any] = {
             name: factor * num_words for name, factor in defaults.items() if getattr(self, name) is None
         }
         return dataclasses.replace(self, **chosen)

@@ -1,4 +1,7 @@
-"""What draws say of topics and documents: aligned topics, intervals, and the probability of being among the top words."""
+"""What draws say of topics and documents.
+
+Aligned topics, intervals, and the probability of being among the top words.
+"""
 
 import zlib
 
@@ -8,7 +11,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
 
 from geodrift.models.spherical_admixture._latents import MixtureSampler, affinities, initial_step_size
-from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._settings import Settings, filled
 
 INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
 ADAPTING_TRANSITIONS = 60
@@ -18,7 +21,10 @@ DRAWS_PER_TOPIC_DRAW = 10
 def alignment(
     topics: Float[np.ndarray, "N K V"], reference: Float[np.ndarray, "K V"]
 ) -> Int[np.ndarray, "N K"]:
-    """For each draw the topic that stands in each place of the reference: the assignment with the largest sum of cosines."""
+    """For each draw the topic that stands in each place of the reference.
+
+    It is the assignment with the largest sum of cosines.
+    """
     orders = [linear_sum_assignment(-(reference @ draw.T))[1] for draw in topics]
     return np.array(orders)
 
@@ -27,8 +33,7 @@ def align(topics: Float[np.ndarray, "N K V"], *, num_rounds: int = 3) -> Float[n
     """Topics of all draws (of all chains, one after the other) in one order.
 
     The posterior does not know which topic is the first: chains differ by a permutation. Each draw is matched
-    with the mean direction of the
-    aligned draws, starting from the last draw.
+    with the mean direction of the aligned draws, starting from the last draw.
     """
     reference, aligned = topics[-1], topics
     for _ in range(num_rounds):
@@ -59,8 +64,11 @@ def summarise_topics(
 
     Returns:
         For each topic ``{"topic", "words", "negative_words"}``, a word being ``{"word", "weight", "low",
-        "high", "p_top10"}``: posterior mean, ends of the
-        90% interval, and the probability of being among the ten highest (for negative words: lowest) weights.
+        "high", "p_top10"}``: posterior mean, ends of the 90% interval, and the probability of being among the
+        ten highest (for negative words: lowest) weights.
+
+    Raises:
+        ValueError: The vocabulary has not V words.
     """
     if topics.shape[2] != len(vocabulary):
         raise ValueError(f"topics have {topics.shape[2]} words but the vocabulary has {len(vocabulary)}")
@@ -97,7 +105,9 @@ def _end(draws: Float[np.ndarray, "N V"], vocabulary: list[str], top: int, sign:
 def document_mixtures(
     rows: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], settings: Settings, *, seed: int = 0
 ) -> dict[str, Float[np.ndarray, "D K"]]:
-    """Mixtures of documents given aligned topic draws: posterior mean and 90% interval, over topics and mixtures both.
+    """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
+
+    Both are over topics and mixtures.
 
     Args:
         rows: Unit vectors, [D, V]; a row without an entry has the prior's mixture.
@@ -110,12 +120,18 @@ def document_mixtures(
     """
     rows = sp.csr_matrix(rows)
     num_documents, num_topics = rows.shape[0], topics.shape[1]
+    concentration = filled(settings.document_concentration)
     sampler = MixtureSampler(
-        settings.document_concentration, np.full(num_topics, settings.doc_topic_prior), settings.mixture_leapfrog_steps,
-        0, ADAPTING_TRANSITIONS, seed, 0,
-    )  # fmt: skip
+        concentration=concentration,
+        prior=np.full(num_topics, settings.doc_topic_prior),
+        num_leapfrog=settings.mixture_leapfrog_steps,
+        burn_in=0,
+        num_draws=ADAPTING_TRANSITIONS,
+        seed=seed,
+        chain=0,
+    )
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
-    step_size = initial_step_size(settings.document_concentration, settings.doc_topic_prior, num_topics)
+    step_size = initial_step_size(concentration, settings.doc_topic_prior, num_topics)
     steps = np.full(num_documents, step_size)
     documents, draws = _names(rows), []
     for n, draw in enumerate(topics):
@@ -132,7 +148,10 @@ def document_mixtures(
 
 
 def _names(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
-    """A number for each row from its contents, so that a document's draws do not depend on the documents beside it."""
+    """A number for each row from its contents.
+
+    So a document's draws do not depend on the documents beside it.
+    """
     ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     words, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
     return np.array(

@@ -1,13 +1,17 @@
 """The configurational temperature of a chain of topics."""
 
 import numpy as np
+from jaxtyping import Float
 
 from geodrift.distributions import host_mean_resultant_length
-from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture._latents import Statistics
+from geodrift.models.spherical_admixture._settings import Settings, filled
 
 
 class TemperatureRecord:
-    """Configurational temperature by Stein's identity on the sphere, with each topic's fixed direction a_k its place when sampling began.
+    """Configurational temperature by Stein's identity on the sphere.
+
+    Each topic's fixed direction a_k is its place before sampling began:
 
     T = - E[sum_k a_k'(I - beta_k beta_k') grad_k U] / ((V - 1) E[sum_k a_k'beta_k]); a chain that samples the
     posterior has 1.
@@ -16,10 +20,16 @@ class TemperatureRecord:
         directions: a, [K, V].
     """
 
-    def __init__(self, directions: np.ndarray) -> None:
+    def __init__(self, directions: Float[np.ndarray, "K V"]) -> None:
         self.directions, self.force, self.cosine = directions, 0.0, 0.0
 
-    def add(self, topics: np.ndarray, statistics, settings: Settings, mean_direction: np.ndarray) -> None:
+    def add(
+        self,
+        topics: Float[np.ndarray, "K V"],
+        statistics: Statistics,
+        settings: Settings,
+        mean_direction: Float[np.ndarray, " V"],
+    ) -> None:
         """One position, with the gradient that its documents give."""
         a = self.directions
         cosines = np.einsum("kv,kv->k", a, topics)
@@ -29,10 +39,12 @@ class TemperatureRecord:
         )
         length = float(np.linalg.norm(resultant))
         pull = (
-            settings.topic_concentration * float(host_mean_resultant_length(topics.shape[1], length)) / length
+            filled(settings.topic_concentration)
+            * float(host_mean_resultant_length(topics.shape[1], length))
+            / length
         )
 
-        def gradient_along(directions):
+        def gradient_along(directions: np.ndarray) -> np.ndarray:
             likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum(
                 "kj,jk->k", directions @ topics.T, statistics.coupling
             )

@@ -8,7 +8,7 @@ The corpus mean mu is integrated out (Liu et al. 2016, Eq. 9): with :math:`\bar 
     + \sum_d \log \mathrm{Dir}(\theta_d \mid \alpha) + \text{const}
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -56,21 +56,21 @@ class TopicPrior(eqx.Module):
 
 
 class TopicGradient(Estimator):
-    """Gradient of the topics' log posterior from the documents' sums, Eq. (10) in its sparse plus low-rank form.
+    """Gradient of the topics' log posterior from the documents' sums.
 
-    The batch is `Sums`: the host renews mixtures and sums before each step, so there is nothing left to
-    prepare.
+    Eq. (10) of Liu et al. 2016 in its sparse plus low-rank form. The batch is `Sums`: the host renews
+    mixtures and sums before each step, so there is nothing left to prepare.
     """
 
     prior: TopicPrior
     concentration: Float[Array, ""]
 
-    def init(self, key, position):
+    def init(self, key: Any, position: Any) -> tuple[()]:
         """Nothing is kept here: `Latents` is the host's."""
         del key, position
         return ()
 
-    def prepare(self, key, state, position, batch: Sums):
+    def prepare(self, key: Any, state: Any, position: Any, batch: Sums) -> tuple[Sums, Any]:
         """The batch is prepared already."""
         del key, position
         return batch, state
@@ -102,7 +102,10 @@ def log_joint(
     rows: Rows,
     mixtures: Float[Array, "N D K"],
 ) -> Float[Array, ""]:
-    """Log joint density of topics and mixtures as a function of the topics, averaged over N mixtures a document; cost O(nnz K + N D K^2)."""
+    """Log joint density of topics and mixtures as a function of the topics, Eq. (9), up to a constant.
+
+    It is averaged over N mixtures a document; cost O(nnz K + N D K^2).
+    """
     entries = rows.values[:, None] * topics.T[rows.words]
     affinity = jax.ops.segment_sum(entries, rows.documents, mixtures.shape[1], indices_are_sorted=True)
     squared = jnp.einsum("ndj,jk,ndk->nd", mixtures, topics @ topics.T, mixtures)
