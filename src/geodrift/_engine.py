@@ -38,8 +38,13 @@ def is_shared(path: tuple) -> bool:
 
 def init_chains(sampler: Sampler, keys: Key[Array, " chain"], positions: Position) -> Any:
     """The chains' states, from positions with a leading axis [chain]."""
-    states = eqx.filter_jit(lambda s, k, p: jax.vmap(s.init)(k, p))(sampler, keys, positions)
+    states = _init(sampler, keys, positions)
     return jax.tree_util.tree_map_with_path(lambda path, x: x[0] if is_shared(path) else x, states)
+
+
+@eqx.filter_jit
+def _init(sampler: Sampler, keys: Key[Array, " chain"], positions: Position) -> Any:
+    return jax.vmap(sampler.init)(keys, positions)
 
 
 @eqx.filter_jit

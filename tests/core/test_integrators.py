@@ -1,5 +1,7 @@
 """The linear-Gaussian case is solved exactly: no Monte Carlo error hides a wrong coefficient."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,36 +26,51 @@ VARIANCE = {
 }
 
 
-def stationary(name, friction, h, curvature=CURVATURE, noise=None, subtracted=None, n=2):
-    """Stationary covariance of (x, v) of one composition on R^n with the gradient -curvature x + N(0, noise)."""
-    manifold = Product({"a": Euclidean(n)})
+@functools.partial(jax.jit, static_argnames="name")
+def steps(name, x, v, error, keys, h, friction, curvature, subtracted):
+    """One step from each row of (x, v), with the gradient -curvature x + error."""
 
     def step(x, v, error, key):
-        phase = Phase({"a": x}, {"a": v}, None)
         end, outcome = integrate(
             key,
             COMPOSITIONS[name],
-            manifold,
-            phase,
-            jnp.asarray(h),
-            {"a": jnp.asarray(friction)},
+            Product({"a": Euclidean(2)}),
+            Phase({"a": x}, {"a": v}, None),
+            h,
+            {"a": friction},
             lambda p: {"a": -curvature @ p["a"] + error},
-            lambda p: None if subtracted is None else {"a": jnp.asarray(subtracted)},
+            lambda p: None if subtracted is None else {"a": subtracted},
         )
         return jnp.concatenate([end.position["a"], end.velocity["a"]]), outcome.negative_variance
 
-    zero, key = jnp.zeros(n), jax.random.key(3)
-    _, negative = step(zero, zero, zero, key)
-    assert not negative
-    linear = jax.jacfwd(lambda z: step(z[:n], z[n : 2 * n], z[2 * n :], key)[0])(jnp.zeros(3 * n))
-    # The injected noise is a fixed matrix times the white noise of the key: solved for from several keys.
-    keys = jax.random.split(key, 4 * n)
-    white = jax.vmap(lambda k: jax.random.normal(k, (n,)))(keys)
-    responses = jax.vmap(lambda k: step(zero, zero, zero, k)[0])(keys)
-    gain, residue, *_ = np.linalg.lstsq(white, responses)
+    return jax.vmap(step)(x, v, error, keys)
+
+
+def stationary(name, friction, h, curvature=CURVATURE, noise=None, subtracted=None):
+    """Stationary covariance of (x, v) on R^2 with the gradient -curvature x + N(0, noise), solved exactly."""
+    # The step is affine in x, v, the gradient's error and the white noise of the key. Rows 0 to 6 have one
+    # key and give the first three parts; the other rows are at 0 and give the fourth, solved for from
+    # several keys.
+    inputs, same, other = (
+        jnp.zeros((16, 6)).at[1:7].set(jnp.eye(6)),
+        jax.random.key(3),
+        jax.random.split(KEY, 9),
+    )
+    keys = jnp.concatenate([jnp.broadcast_to(same, 7), other])
+    given = (
+        jnp.asarray(h),
+        jnp.asarray(friction),
+        curvature,
+        None if subtracted is None else jnp.asarray(subtracted),
+    )
+    ends, negative = steps(name, inputs[:, :2], inputs[:, 2:4], inputs[:, 4:], keys, *given)
+    assert not np.any(negative)
+    linear = np.asarray(ends[1:7] - ends[0]).T
+    white = jax.vmap(lambda k: jax.random.normal(k, (2,)))(other)
+    gain, residue, *_ = np.linalg.lstsq(white, ends[7:])
     assert np.max(residue) < 1e-25
-    noise = np.zeros((n, n)) if noise is None else noise * np.eye(n) if np.ndim(noise) < 2 else noise
-    move, kicked = np.asarray(linear[:, : 2 * n]), np.asarray(linear[:, 2 * n :])
+    noise = np.zeros((2, 2)) if noise is None else noise * np.eye(2) if np.ndim(noise) < 2 else noise
+    move, kicked = linear[:, :4], linear[:, 4:]
     return linalg.solve_discrete_lyapunov(move, gain.T @ gain + kicked @ noise @ kicked.T)
 
 

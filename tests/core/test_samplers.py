@@ -85,6 +85,13 @@ def test_info_reports_what_it_says():
     assert info.gradient_norm == pytest.approx(1.0)
 
 
+def test_step_under_plain_jit():
+    sampler = gd.samplers.SGGMC(FULL, Sphere(3), 0.2, friction=MATRIX)
+    state = sampler.init(KEY, X)
+    compiled = jax.jit(sampler.step)(KEY, state)
+    np.testing.assert_allclose(compiled[0].position, sampler.step(KEY, state)[0].position, rtol=1e-12)
+
+
 def test_friction_leaf_by_leaf():
     # Each leaf decays by its own friction; without a force and with V taking all the noise nothing else
     # moves it.

@@ -50,6 +50,14 @@ class Sampler(eqx.Module):
                 its own, as `batch_axes` says; None when the estimator needs none.
         """
 
+    # By identity, so that a bound step can be given to `jax.jit`, which hashes what it compiles; arrays have
+    # no hash.
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
     @property
     def batch_axes(self) -> tuple[int, ...]:
         """The axes in front of ``[batch]`` that `step` expects."""
