@@ -20,7 +20,21 @@ def chains(affinity, gram, start, transitions, seed):
     for length, adaptation, count in ((ADAPTING, 0.05, 0), (transitions, 0.0, 1)):
         draws = np.empty((NUM_DOCUMENTS, length, NUM_TOPICS))
         draw_mixtures(
-            theta, affinity, gram, KAPPA, prior, steps, 10, 0, length, adaptation, seed, 0, count, documents, draws
+            theta,
+            affinity,
+            gram,
+            KAPPA,
+            prior,
+            steps,
+            10,
+            0,
+            length,
+            adaptation,
+            seed,
+            0,
+            count,
+            documents,
+            draws,
         )
     return draws
 

@@ -25,6 +25,7 @@ from geodrift.models.spherical_admixture._topics import TopicPrior
 PILOT_STEPS = 100  # timed to turn seconds into a number of steps
 COMPILING_STEPS = 3  # taken before the pilot, untimed
 CHUNK_SECONDS = 0.5
+SCORING_INTERVAL = 4  # chunks from one held-out score to the next
 TEMPERATURE_INTERVAL = 10
 MIXTURE_ADAPTATION = 0.05
 ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
@@ -68,6 +69,7 @@ class Engine:
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
         self.seed, self.chain, self.held_out = seed, chain, held_out
+        self.chunks, self.held_out_score = 0, float("nan")
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
         self.count, self.plan_made = 0, Plan(0, 0, 1)
         self.prior = self._prior()
@@ -221,7 +223,7 @@ class Engine:
         self.count += 1
         if outcome.result != Result.OK.value:
             raise SamplingError(Result(outcome.result), step=self.count - 1, chain=self.chain)
-        if self.count == self.plan_made.warm_up // 2:
+        if self.count == 3 * self.plan_made.warm_up // 4:
             # A direction taken at the start of sampling would share its noise with the first draws.
             self.temperature = TemperatureRecord(self.topics())
         if not warm and self.count % TEMPERATURE_INTERVAL == 0:
@@ -250,10 +252,13 @@ class Engine:
             "friction": float(self.move.tuned[1]),
         }
         if self.held_out is not None:
-            metrics["held_out_log_perplexity"] = log_perplexity(
-                self.held_out,
-                self.topics()[None],
-                filled(self.settings.document_concentration),
-                self.settings.doc_topic_prior,
-            )
+            if self.chunks % SCORING_INTERVAL == 0:
+                self.held_out_score = log_perplexity(
+                    self.held_out,
+                    self.topics()[None],
+                    filled(self.settings.document_concentration),
+                    self.settings.doc_topic_prior,
+                )
+            metrics["held_out_log_perplexity"] = self.held_out_score
+        self.chunks += 1
         return metrics

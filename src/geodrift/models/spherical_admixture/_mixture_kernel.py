@@ -24,7 +24,7 @@ WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs mo
 STEP_JITTER = 0.2
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@numba.njit(cache=True)
 def _force(
     theta: np.ndarray,
     affinity: np.ndarray,
@@ -39,13 +39,16 @@ def _force(
         v'beta theta and |beta theta|.
     """
     size = theta.shape[0]
+    # Row by row, so that the inner loop is not a sum: it vectorises without reordering floating-point sums,
+    # which would make the bits depend on how the compiler inlined this function.
+    force[:] = 0.0
+    for j in range(size):
+        weight = theta[j]
+        for i in range(size):
+            force[i] += gram[j, i] * weight
     squared, dot = 0.0, 0.0
     for i in range(size):
-        row = 0.0
-        for j in range(size):
-            row += gram[i, j] * theta[j]
-        force[i] = row
-        squared += row * theta[i]
+        squared += force[i] * theta[i]
         dot += affinity[i] * theta[i]
     norm = math.sqrt(squared)
     scale = concentration / norm

@@ -27,13 +27,15 @@ from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradien
 from geodrift.samplers import GMC, GSGNHT, SGGMC
 
 STEP_FRACTION = 0.8  # h times the highest frequency; 2 is the limit of stability
-FRICTION_RANGE = (0.01, 0.2)  # of C h once warm and without gradient noise
+FRICTION_FRACTION = 0.2  # of the critical friction of the softest direction
+FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
 # BAOAB's positions are exact for a Gaussian at any stable step, and a topic's posterior is nearly one.
 COMPOSITIONS = {"sggmc": "BAOAB", "gsgnht": "ABOBA"}
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
+STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
 
 class Outcome(NamedTuple):
@@ -99,10 +101,10 @@ class StochasticMove:
     def _adapt(self, statistics: Statistics, count: int) -> None:
         """Step size and friction from the curvature and the gradient noise.
 
-        The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step, h
-        sqrt(largest) = `STEP_FRACTION`, and the friction is critical for the smallest, C = sqrt(smallest).
-        Where there is gradient noise of variance V also h sqrt(V) <= 1 and C h >= V h^2: the injected
-        variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
+        The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step,
+        h sqrt(largest) = `STEP_FRACTION`, and the friction is a fraction of what is critical for the smallest,
+        C = `FRICTION_FRACTION` sqrt(smallest). Where there is gradient noise of variance V also h sqrt(V) <= 1 and
+        C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
         """
         eigenvalues = np.linalg.eigvalsh(statistics.coupling)
         least, largest = self.settings.document_concentration * np.maximum(eigenvalues[[0, -1]], 0.0)
@@ -112,7 +114,7 @@ class StochasticMove:
             step_size = min(STEP_FRACTION / np.sqrt(largest), 1.0 / np.sqrt(noise) if noise > 0 else np.inf)
         friction = self.settings.friction
         if friction is None:
-            damping = np.clip(np.sqrt(least) * step_size, *FRICTION_RANGE)
+            damping = np.clip(FRICTION_FRACTION * np.sqrt(least) * step_size, *FRICTION_RANGE)
             early = EARLY_FRICTION * np.exp(-count / EARLY_STEPS)
             friction = (max(damping, noise * step_size**2) + early) / step_size
         self.tune(np.array([step_size, friction]))
@@ -166,14 +168,15 @@ def _propose(
     concentration: Float[Array, ""],
     step_size: Float[Array, ""],
     num_steps: int,
+    jitter: float,
 ) -> tuple[Any, Any]:
+    key_length, key_start, key_step = jax.random.split(key, 3)
     sampler = GMC(
         Full(lambda position: log_joint(position, prior, concentration, rows, mixtures)),
         Sphere(topics.shape[-1]),
-        step_size=step_size,
+        step_size=step_size * jax.random.uniform(key_length, (), step_size.dtype, 1 - jitter, 1 + jitter),
         num_steps=num_steps,
     )
-    key_start, key_step = jax.random.split(key)
     return sampler.step(key_step, sampler.init(key_start, topics), None)
 
 
@@ -256,6 +259,7 @@ class GeodesicMove:
             self.concentration,
             jnp.float32(self.tuned[0]),
             self.settings.num_steps,
+            STEP_JITTER if self.settings.step_size is None else 0.0,
         )
         accepted = float(info.acceptance)
         if adaptation > 0 and self.settings.step_size is None:

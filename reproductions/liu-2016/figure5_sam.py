@@ -1,0 +1,264 @@
+"""Section 5.3, Fig. 5(a): the Spherical Admixture Model by all eight methods on one time axis.
+
+The published settings, once scored as published (all draws so far, the start included) and once at equal
+numbers of draws; then our default sampler until it is at rest. The corpus is not part of this repository: give
+a folder with `train-counts.npz` and `test-counts.npz`, scipy sparse counts of the 1,670 and 1,110 documents of
+20News-different over 5,000 words.
+
+    python reproductions/liu-2016/figure5_sam.py --data FOLDER
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import scipy.sparse as sp
+from common import HERE, timed_rows, write
+from scipy.special import logsumexp
+
+from geodrift.data import Corpus
+from geodrift.distributions import host_log_normaliser
+from geodrift.models.spherical_admixture import (
+    Engine,
+    Settings,
+    annealed_log_perplexity,
+    fit_stochastic_variational,
+    fit_variational,
+    weight_rows,
+)
+
+TOPICS, ALPHA, KAPPA, SIGMA = 20, 10.0, 3e4, 1e4
+GAMMA, RHO = 1e-2, 1e-2  # step size sqrt(gamma / D), friction rho / step size
+THETA_DRAWS = 200
+WINDOW = 10
+MODEL = {
+    "n_topics": TOPICS,
+    "corpus_mean_concentration": SIGMA,
+    "topic_concentration": SIGMA,
+    "document_concentration": KAPPA,
+    "doc_topic_prior": ALPHA,
+}
+COLOURS = dict(
+    zip(
+        (
+            "VI",
+            "StoVI",
+            "GMC-apprMH",
+            "GMC-bGibbs",
+            "SGGMC-batch",
+            "SGGMC-full",
+            "gSGNHT-batch",
+            "gSGNHT-full",
+            "ours",
+        ),
+        ("#7f7f7f", "#c7c7c7", "#8c564b", "#bcbd22", "#1f77b4", "#aec7e8", "#d62728", "#ff9896", "#2ca02c"),
+        strict=True,
+    )
+)
+
+
+class Scorer:
+    """Log-perplexity of the draws so far and of the last ones, at the cost of one draw each.
+
+    Args:
+        rows: Test documents as unit vectors.
+    """
+
+    def __init__(self, rows: sp.csr_matrix) -> None:
+        self.rows = rows
+        self.mixtures = np.random.default_rng(0).dirichlet(np.full(TOPICS, ALPHA), size=THETA_DRAWS)
+        self.constant = float(host_log_normaliser(rows.shape[1], KAPPA)) - np.log(THETA_DRAWS)
+        self.total = np.full(rows.shape[0], -np.inf)
+        self.recent: list[np.ndarray] = []
+        self.count = 0
+
+    def add(self, topics: np.ndarray) -> None:
+        """One more draw, [K, V]."""
+        beta = np.asarray(topics, dtype=np.float64)
+        norms = np.sqrt((self.mixtures @ (beta @ beta.T) * self.mixtures).sum(axis=1))
+        cosines = (self.rows @ beta.T) @ (self.mixtures / norms[:, None]).T
+        value = logsumexp(KAPPA * cosines, axis=1)
+        self.total = np.logaddexp(self.total, value)
+        self.recent = [*self.recent[1 - WINDOW :], value]
+        self.count += 1
+
+    def scores(self) -> dict[str, float]:
+        """Over all draws, the last, and the last ten."""
+        window = np.logaddexp.reduce(self.recent, axis=0) - np.log(len(self.recent))
+        values = {"all": self.total - np.log(self.count), "last": self.recent[-1], "last_ten": window}
+        return {name: float(-(value + self.constant).mean()) for name, value in values.items()}
+
+
+def published(documents: int, **changes: object) -> Settings:
+    """The paper's settings: no noise subtracted, fixed step and friction."""
+    step = float(np.sqrt(GAMMA / documents))
+    stochastic = {"latents": "fresh", "subtract_noise": False, "step_size": step, "friction": RHO / step}
+    return Settings(**MODEL | stochastic | {"mixture_burn_in": 40, "mixture_draws": 20} | changes)
+
+
+def chain(corpus: Corpus, settings: Settings) -> Callable[[], Iterator[np.ndarray]]:
+    """The topics after each outer iteration, the start first."""
+
+    def draws() -> Iterator[np.ndarray]:
+        engine = Engine(corpus, settings, seed=0)
+        engine.plan(steps=10**7)
+        while True:
+            yield engine.topics()
+            engine._step()
+
+    return draws
+
+
+def follow(draws: Iterator[np.ndarray], rows: sp.csr_matrix, seconds: float) -> list[dict[str, float]]:
+    """Scores against processor seconds of the sampler.
+
+    Scoring is left out, and so is the first iteration, which compiles.
+    """
+    scorer, spent, path, marks = Scorer(rows), 0.0, [], iter(np.geomspace(0.3, seconds, 40))
+    mark = next(marks)
+    for iteration in range(10**7):
+        started = time.process_time()
+        topics = next(draws)
+        spent += time.process_time() - started if iteration > 1 else 0.0
+        scorer.add(topics)
+        if spent >= mark:
+            path.append({"seconds": spent, "iteration": iteration, **scorer.scores()})
+            mark = next((m for m in marks if m > spent), np.inf)
+        if spent >= seconds:
+            return path
+    return path
+
+
+def variational(
+    fit: Callable, corpus: Corpus, rows: sp.csr_matrix, seconds: float, **options: object
+) -> list[dict[str, float]]:
+    """Scores of the point estimate (N = 1) against processor seconds."""
+    path, spent, resumed = [], 0.0, time.process_time()
+
+    def record(topics: np.ndarray) -> bool:
+        nonlocal spent, resumed
+        spent += time.process_time() - resumed
+        scorer = Scorer(rows)
+        scorer.add(topics)
+        path.append({"seconds": spent, "iteration": len(path) + 1, **scorer.scores()})
+        resumed = time.process_time()
+        return spent < seconds
+
+    fit(corpus, record, **options)
+    return path
+
+
+def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, list[float]]:
+    """Our default sampler on the way to equilibrium.
+
+    Its score by 200 prior mixtures and by annealing, and the spread of the documents' mixtures over their prior's.
+    """
+    engine = Engine(corpus, Settings(**MODEL), seed=0)
+    engine.plan(steps=10**6)
+    few, prior = rows[::5], float(np.sqrt((TOPICS - 1) / (TOPICS**2 * (ALPHA * TOPICS + 1))))
+    out: dict[str, list[float]] = {"passes": [], "prior_mixtures": [], "annealed": [], "spread_ratio": []}
+    started, spent = time.process_time(), 0.0
+    for count in np.unique(np.geomspace(40, 40_000, 25).astype(int)):
+        while engine.count < count:
+            engine._step()
+        spent = time.process_time() - started
+        scorer = Scorer(few)
+        scorer.add(engine.topics())
+        out["passes"].append(float(count * 50 / corpus.num_documents))
+        out["prior_mixtures"].append(scorer.scores()["last"])
+        out["annealed"].append(
+            float(annealed_log_perplexity(few, engine.topics(), KAPPA, ALPHA, num_replicates=1).mean())
+        )
+        out["spread_ratio"].append(float(engine.latents.mixtures.std(axis=0).mean()) / prior)
+        if spent > seconds:
+            break
+    return out
+
+
+def draw_methods(paths: dict[str, list[dict[str, float]]]) -> None:
+    """The figure as published, and at equal numbers of draws."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    for axis, key, title in zip(
+        axes, ("all", "last_ten"), ("all draws so far (as published)", "last ten draws"), strict=True
+    ):
+        for name, path in paths.items():
+            axis.plot([p["seconds"] for p in path], [p[key] for p in path], color=COLOURS[name], label=name)
+        axis.set(xscale="log", xlabel="processor seconds", title=title)
+        axis.axhline(5008, color="black", linewidth=0.6, linestyle=":")
+    axes[0].set_ylabel("held-out log-perplexity, J = 200")
+    axes[1].legend(fontsize=8, ncols=2)
+    figure.tight_layout()
+    figure.savefig(HERE / "figure5_sam.png", dpi=130)
+
+
+def draw_rest(rest: dict[str, list[float]]) -> None:
+    """Two scores and the spread, against passes over the corpus."""
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6))
+    rows = (
+        ("prior_mixtures", "log-perplexity, 200 prior mixtures"),
+        ("annealed", "log-perplexity, annealed"),
+        ("spread_ratio", "spread of mixtures / prior's"),
+    )
+    for axis, (key, label) in zip(axes, rows, strict=True):
+        axis.plot(rest["passes"], rest[key], color=COLOURS["ours"], marker=".")
+        axis.set(xscale="log", xlabel="passes over the corpus", ylabel=label)
+    axes[2].axhline(1.0, color="black", linewidth=0.6, linestyle=":")
+    figure.tight_layout()
+    figure.savefig(HERE / "figure5_rest.png", dpi=130)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=60.0, help="processor seconds of each method")
+    arguments = parser.parse_args()
+    train = sp.load_npz(arguments.data / "train-counts.npz").tocsr()
+    corpus = Corpus.from_matrix(train, [str(i) for i in range(train.shape[1])])
+    test = sp.load_npz(arguments.data / "test-counts.npz").tocsr()
+    rows = weight_rows(test, "tfidf", corpus.document_frequencies, corpus.num_documents)
+    size, seconds = corpus.num_documents, arguments.seconds
+    chains = {
+        "GMC-apprMH": published(
+            size, method="gmc-approximate", step_size=1e-4, mixture_burn_in=15, mixture_draws=10
+        ),
+        "GMC-bGibbs": published(
+            size, method="gmc-gibbs", step_size=2e-5, num_steps=5, mixture_burn_in=15, mixture_draws=1
+        ),
+        "SGGMC-batch": published(size, num_steps=10),
+        "SGGMC-full": published(size, batch_size=size),
+        "gSGNHT-batch": published(size, method="gsgnht", num_steps=10),
+        "gSGNHT-full": published(size, method="gsgnht", batch_size=size),
+        "ours": Settings(**MODEL),
+    }
+    jobs = {
+        "VI": lambda: variational(fit_variational, corpus, rows, seconds, method="paper"),
+        "StoVI": lambda: variational(fit_stochastic_variational, corpus, rows, seconds, method="paper"),
+    } | {
+        name: lambda s=settings: follow(chain(corpus, s)(), rows, seconds)
+        for name, settings in chains.items()
+    }
+    paths = timed_rows(jobs)
+    rest = at_rest(corpus, rows, seconds)
+    draw_methods(paths)
+    draw_rest(rest)
+    write(
+        "figure5_sam",
+        {"seconds": seconds, "gamma": GAMMA, "rho": RHO, "documents": size, "theta_draws": THETA_DRAWS},
+        {
+            "end": {name: path[-1] for name, path in paths.items()},
+            "start": {name: path[0] for name, path in paths.items()},
+            "rest": rest,
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
