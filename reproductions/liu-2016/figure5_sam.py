@@ -1,9 +1,9 @@
 """Section 5.3, Fig. 5(a): the Spherical Admixture Model by all eight methods on one time axis.
 
-The published settings, once scored as published (all draws so far, the start included) and once at equal
-numbers of draws; then our default sampler until it is at rest. The corpus is not part of this repository: give
-a folder with `train-counts.npz` and `test-counts.npz`, scipy sparse counts of the 1,670 and 1,110 documents of
-20News-different over 5,000 words.
+The published settings, once scored as published (all draws so far, the start included) and once at
+equal numbers of draws; then our default sampler until it is at rest. The corpus is not part of this
+repository: give a folder with `train-counts.npz` and `test-counts.npz`, scipy sparse counts of the 1,670
+and 1,110 documents of 20News-different over 5,000 words.
 
     python reproductions/liu-2016/figure5_sam.py --data FOLDER
 """
@@ -157,7 +157,7 @@ def variational(
 def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, list[float]]:
     """Our default sampler on the way to equilibrium.
 
-    Its score by 200 prior mixtures and by annealing, and the spread of the documents' mixtures over their prior's.
+    Its score by 200 prior mixtures and by annealing, and the spread of the mixtures over their prior's.
     """
     engine = Engine(corpus, Settings(**MODEL), seed=0)
     engine.plan(steps=10**6)

@@ -102,9 +102,10 @@ class StochasticMove:
         """Step size and friction from the curvature and the gradient noise.
 
         The curvatures are kappa times the coupling's eigenvalues: the largest bounds the step,
-        h sqrt(largest) = `STEP_FRACTION`, and the friction is a fraction of what is critical for the smallest,
-        C = `FRICTION_FRACTION` sqrt(smallest). Where there is gradient noise of variance V also h sqrt(V) <= 1 and
-        C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is subtracted from it.
+        h sqrt(largest) = `STEP_FRACTION`, and the friction is a fraction of what is critical for the
+        smallest, C = `FRICTION_FRACTION` sqrt(smallest). Where there is gradient noise of variance V also
+        h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is
+        subtracted from it.
         """
         eigenvalues = np.linalg.eigvalsh(statistics.coupling)
         least, largest = self.settings.document_concentration * np.maximum(eigenvalues[[0, -1]], 0.0)
