@@ -1,0 +1,240 @@
+r"""Mean-field objective of the spherical admixture model and its gradients.
+
+The variational family is ``vMF(mu | mt, k0t) prod_k vMF(beta_k | u_k, xi_k) prod_d Dirichlet(theta_d |
+g_d)``. Topics enter the likelihood only through their means ``tau_k = A_V(xi_k) u_k``, documents through
+
+.. math:: Q_d = E|\beta\theta_d|^2 = \frac{G_d + g_d' M g_d}{G_d (G_d + 1)},\quad M = T T' + diag(1 -
+|\tau_k|^2)
+
+and ``rho_d = g_d' T v_d / (G_d sqrt(Q_d))``, ``G_d`` the sum of ``g_d`` and T the matrix of rows ``tau_k``.
+``rho_d`` replaces a mean of a ratio by a ratio of means, so the objective is not a guaranteed bound.
+
+Nothing of the size documents x words is ever dense: the cost is O(nnz K + V K^2 + D K^2).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import ArrayLike, Float
+from scipy import special
+
+from geodrift.distributions import (
+    host_log_normaliser,
+    host_mean_resultant_length,
+    host_mean_resultant_length_derivative,
+)
+
+
+class AdmixtureModel(NamedTuple):
+    """Data and fixed hyperparameters."""
+
+    vectors: sp.csr_matrix  # v_d, unit rows or empty rows, [D, V]
+    mean_direction: Float[np.ndarray, " V"]  # m
+    corpus_mean_concentration: float  # kappa0
+    topic_concentration: float  # sigma (xi in the original programs)
+    document_concentration: float  # kappa (kappa1)
+    doc_topic_prior: Float[np.ndarray, " K"]  # alpha
+
+
+class TopicFactors(NamedTuple):
+    """q(mu) and q(beta)."""
+
+    directions: Float[np.ndarray, "K V"]  # u_k, unit rows
+    concentrations: Float[np.ndarray, " K"]  # xi_k
+    corpus_mean: Float[np.ndarray, " V"]  # mt
+    corpus_mean_concentration: float  # k0t
+
+
+class DocumentTerms(NamedTuple):
+    """What the likelihood and its gradients need of each document."""
+
+    alignment: Float[np.ndarray, " D"]  # rho_d
+    scale: Float[np.ndarray, " D"]  # drho_d / ds_d = 1 / (G_d sqrt Q_d)
+    weight: Float[np.ndarray, " D"]  # W_d = rho_d / (G_d + g_d' M g_d)
+    gradient: Float[np.ndarray, "D K"]  # drho_d / dg_d
+
+
+def build_model(
+    vectors: sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"],
+    n_topics: int,
+    *,
+    corpus_mean_concentration: float,
+    topic_concentration: float,
+    document_concentration: float,
+    doc_topic_prior: Float[ArrayLike, "*K"],
+) -> AdmixtureModel:
+    """Checked data and hyperparameters, with m the normalised sum of the documents.
+
+    Args:
+        vectors: Documents of unit norm in rows, [D, V], sparse or dense. Empty rows carry no information.
+        n_topics: K, at least 2 and at most D.
+        corpus_mean_concentration: kappa0.
+        topic_concentration: sigma.
+        document_concentration: kappa.
+        doc_topic_prior: alpha, one number or K numbers.
+
+    Raises:
+        ValueError: a value is not positive and finite, a shape is wrong, a row is neither of unit norm (to
+            1e-4) nor empty, or the documents sum to zero.
+    """
+    vectors = sp.csr_matrix(vectors, dtype=np.float64)
+    if n_topics != int(n_topics) or not 2 <= n_topics <= vectors.shape[0]:
+        raise ValueError(
+            f"n_topics must be a whole number from 2 to the {vectors.shape[0]} documents, got {n_topics}"
+        )
+    positive = {
+        "corpus_mean_concentration": corpus_mean_concentration,
+        "topic_concentration": topic_concentration,
+        "document_concentration": document_concentration,
+    }
+    for name, value in positive.items():
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be positive and finite, got {value}")
+    prior = np.asarray(doc_topic_prior, dtype=np.float64)
+    prior = np.full(n_topics, float(prior)) if prior.ndim == 0 else prior
+    if prior.shape != (n_topics,) or not np.all(np.isfinite(prior) & (prior > 0)):
+        raise ValueError(
+            f"doc_topic_prior must be one or {n_topics} positive numbers, got {doc_topic_prior!r}"
+        )
+    norms = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    wrong = np.flatnonzero(~((np.abs(norms - 1) < 1e-4) | (norms == 0)))
+    if wrong.size:
+        raise ValueError(f"vectors must have rows of unit norm: row {wrong[0]} has {norms[wrong[0]]:.6g}")
+    total = np.asarray(vectors.sum(axis=0)).ravel()
+    length = np.linalg.norm(total)
+    if not length > 1e-12:
+        raise ValueError("vectors sum to zero: they have no mean direction")
+    return AdmixtureModel(vectors, total / length, *map(float, positive.values()), prior)
+
+
+def corpus_mean_factor(
+    model: AdmixtureModel,
+    topic_means: Float[np.ndarray, "K V"],
+    tied: bool,
+) -> tuple[Float[np.ndarray, " V"], float]:
+    """The maximising q(mu): mt along ``kappa0 m + sigma sum_k tau_k``, k0t its norm (kappa0 when tied)."""
+    vector = model.corpus_mean_concentration * model.mean_direction
+    vector = vector + model.topic_concentration * topic_means.sum(axis=0)
+    norm = float(np.linalg.norm(vector))
+    return vector / norm, model.corpus_mean_concentration if tied else norm
+
+
+def document_terms(
+    parameters: Float[np.ndarray, "D K"],
+    projections: Float[np.ndarray, "D K"],
+    topic_means: Float[np.ndarray, "K V"],
+) -> DocumentTerms:
+    """rho_d and its derivatives.
+
+    Args:
+        parameters: g, positive.
+        projections: ``v_d' tau_k``.
+        topic_means: tau.
+    """
+    gram = topic_means @ topic_means.T
+    gram[np.diag_indices_from(gram)] = 1.0  # M: |tau_k|^2 + (1 - |tau_k|^2)
+    total = parameters.sum(axis=1)
+    m_times_g = parameters @ gram
+    squared = total + np.einsum("dk,dk->d", parameters, m_times_g)  # Q_d G_d (G_d + 1)
+    scale = np.sqrt((total + 1) / (total * squared))
+    alignment = scale * np.einsum("dk,dk->d", parameters, projections)
+    of_total = -0.5 / (total * (total + 1))
+    gradient = scale[:, None] * projections
+    gradient += alignment[:, None] * (of_total[:, None] - (0.5 + m_times_g) / squared[:, None])
+    return DocumentTerms(alignment, scale, alignment / squared, gradient)
+
+
+def mean_parameter_gradient(
+    vectors: sp.csr_matrix,
+    parameters: Float[np.ndarray, "D K"],
+    topic_means: Float[np.ndarray, "K V"],
+    terms: DocumentTerms,
+) -> Float[np.ndarray, "K V"]:
+    """``sum_d drho_d / dtau_k`` (the radial part included)."""
+    outer = parameters.T @ (terms.weight[:, None] * parameters)
+    outer[np.diag_indices_from(outer)] = 0.0  # |tau_k|^2 enters |T g|^2 and 1 - |tau_k|^2 and cancels
+    return (vectors.T @ (terms.scale[:, None] * parameters)).T - outer @ topic_means
+
+
+def mixture_objective(
+    parameters: Float[np.ndarray, "D K"], prior: Float[np.ndarray, " K"]
+) -> tuple[float, Float[np.ndarray, "D K"]]:
+    """``L_theta``, minus the divergence of the documents' Dirichlets from the prior, and its gradient."""
+    total = parameters.sum(axis=1, keepdims=True)
+    expected_log = special.psi(parameters) - special.psi(total)
+    value = parameters.shape[0] * (special.gammaln(prior.sum()) - special.gammaln(prior).sum())
+    value -= special.gammaln(total).sum() - special.gammaln(parameters).sum()
+    value += np.sum((prior - parameters) * expected_log)
+    # polygamma(1, x) is zeta(2, x); the direct call saves half the time.
+    gradient = (prior - parameters) * special.zeta(2.0, parameters)
+    gradient += (total - prior.sum()) * special.zeta(2.0, total)
+    return float(value), gradient
+
+
+def topic_objective(model: AdmixtureModel, topics: TopicFactors) -> float:
+    """``L_mu + L_beta``; the constants of the vMF laws cancel when q's concentrations are the prior's."""
+    dim = model.mean_direction.size
+    k0t, xi = topics.corpus_mean_concentration, topics.concentrations
+    a0 = float(host_mean_resultant_length(dim, k0t))
+    a = host_mean_resultant_length(dim, xi)
+    value = host_log_normaliser(dim, model.corpus_mean_concentration) - host_log_normaliser(dim, k0t)
+    value += a0 * (model.corpus_mean_concentration * model.mean_direction @ topics.corpus_mean - k0t)
+    value += np.sum(host_log_normaliser(dim, model.topic_concentration) - host_log_normaliser(dim, xi))
+    value += np.sum(a * (model.topic_concentration * a0 * (topics.directions @ topics.corpus_mean) - xi))
+    return float(value)
+
+
+def likelihood_constant(model: AdmixtureModel) -> float:
+    """``log c_V(kappa)`` once for each document that has words."""
+    filled = np.count_nonzero(np.diff(model.vectors.indptr))
+    return filled * float(host_log_normaliser(model.mean_direction.size, model.document_concentration))
+
+
+class Evaluation(NamedTuple):
+    """The objective at one point and its derivatives."""
+
+    objective: float
+    parameters: Float[np.ndarray, "D K"]  # dL / dg
+    directions: Float[np.ndarray, "K V"]  # dL / du_k, projected on the tangent space of the sphere
+    concentrations: Float[np.ndarray, " K"]  # dL / dxi_k, the prior's sigma held
+
+
+def evaluate(model: AdmixtureModel, topics: TopicFactors, parameters: Float[np.ndarray, "D K"]) -> Evaluation:
+    """Objective and gradients in every block; the corpus mean is taken as given.
+
+    At the maximising ``corpus_mean_factor`` these are also the gradients of the objective with that block
+    maximised out.
+    """
+    dim = model.mean_direction.size
+    a = host_mean_resultant_length(dim, topics.concentrations)
+    a0 = float(host_mean_resultant_length(dim, topics.corpus_mean_concentration))
+    means = a[:, None] * topics.directions
+    kappa, sigma = model.document_concentration, model.topic_concentration
+    terms = document_terms(parameters, model.vectors @ means.T, means)
+    mixture, of_parameters = mixture_objective(parameters, model.doc_topic_prior)
+    value = topic_objective(model, topics) + mixture + likelihood_constant(model)
+    value += kappa * terms.alignment.sum()
+    of_means = kappa * mean_parameter_gradient(model.vectors, parameters, means, terms)
+    of_means += sigma * a0 * topics.corpus_mean
+    radial = np.einsum("kv,kv->k", of_means, topics.directions)
+    slope = host_mean_resultant_length_derivative(dim, topics.concentrations)
+    return Evaluation(
+        objective=float(value),
+        parameters=of_parameters + kappa * terms.gradient,
+        directions=a[:, None] * (of_means - radial[:, None] * topics.directions),
+        concentrations=slope * (radial - topics.concentrations),
+    )
+
+
+def document_objective(
+    model: AdmixtureModel,
+    parameters: Float[np.ndarray, "B K"],
+    projections: Float[np.ndarray, "B K"],
+    topic_means: Float[np.ndarray, "K V"],
+) -> tuple[float, Float[np.ndarray, "B K"]]:
+    """``L_theta + kappa sum rho`` of some documents and its gradient in g, topics held."""
+    terms = document_terms(parameters, projections, topic_means)
+    value, gradient = mixture_objective(parameters, model.doc_topic_prior)
+    kappa = model.document_concentration
+    return value + kappa * float(terms.alignment.sum()), gradient + kappa * terms.gradient
