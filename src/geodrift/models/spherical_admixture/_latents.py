@@ -41,6 +41,7 @@ class Latents(NamedTuple):
     inverse_norms: np.ndarray  # 1/|beta theta| at the last visit, [D] float32
     slopes: np.ndarray  # v'beta theta / |beta theta|^3 at the last visit, [D] float32
     noise_variance: np.ndarray  # of the "fresh" estimate, smoothed over steps, [K]
+    shear_scale: np.ndarray  # standard deviation of the shear moves' epsilon, []
 
 
 @numba.njit(cache=True)
@@ -153,6 +154,7 @@ def initial_latents(
         inverse_norms=np.zeros(num_documents, dtype=np.float32),
         slopes=np.zeros(num_documents, dtype=np.float32),
         noise_variance=np.zeros(num_topics),
+        shear_scale=np.array(1.0 / np.sqrt(num_documents * doc_topic_prior)),
     )
     for documents, rows in source.batches():
         affinity = affinities(rows.indptr, rows.indices, rows.data, by_word)

@@ -23,6 +23,7 @@ from geodrift.models.spherical_admixture._latents import (
     visit,
 )
 from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture._shear import ShearPrior, shear
 from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
 from geodrift.samplers import GMC, GSGNHT, SGGMC
 
@@ -34,6 +35,7 @@ COMPOSITIONS = {"sggmc": "BAOAB", "gsgnht": "ABOBA"}
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
+SHEARS_PER_TOPIC = 2  # shear moves a pass over the corpus
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
@@ -73,6 +75,14 @@ class StochasticMove:
         self.source, self.settings, self.mixtures = source, settings, mixtures
         self.estimator = TopicGradient(prior, jnp.float32(settings.document_concentration))
         self.manifold = Sphere(source.num_words)
+        self.shear_prior = ShearPrior(
+            source.mean_direction,
+            filled(settings.corpus_mean_concentration),
+            filled(settings.topic_concentration),
+            settings.doc_topic_prior,
+        )
+        # Once a pass over the corpus: a move costs O(D), so a step O(S) on average.
+        self.shear_interval = -(-source.num_documents // self.documents_per_step)
         self.tune(np.array([1e-6, 1.0]))
 
     @property
@@ -134,6 +144,8 @@ class StochasticMove:
         ``adaptation`` 0 leaves every step size as it is.
         """
         renew = visit if self.settings.latents == "kept" else estimate
+        if self.settings.latents == "kept" and (count + 1) % self.shear_interval == 0:
+            state = self._shear(latents, state, count, adaptation)
         rows, topics = self.source.rows(documents), np.asarray(state.position)
         statistics, acceptance = renew(latents, self.mixtures, documents, rows, topics, count, adaptation)
         # One batch held over L steps kicks L times the same way: over times longer than L h that is white
@@ -146,6 +158,16 @@ class StochasticMove:
         return state, Outcome(
             int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics
         )
+
+    def _shear(self, latents: Latents, state: Any, count: int, adaptation: float) -> Any:
+        """Moves that mix topics while no document moves; see `shear`."""
+        rng = np.random.Generator(
+            np.random.Philox(key=[self.mixtures.seed, self.mixtures.chain], counter=[0, 0, 2, count])
+        )
+        topics, velocities = np.array(state.position), np.array(state.velocity)
+        num_moves = SHEARS_PER_TOPIC * topics.shape[0]
+        shear(latents, topics, velocities, self.shear_prior, rng, num_moves, adapting=adaptation > 0)
+        return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 
 
 def _to_device(statistics: Statistics) -> Sums:

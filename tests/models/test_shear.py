@@ -1,0 +1,81 @@
+"""Shear moves: nothing the likelihood sees moves, the ratio is the density's, and the prior is left as it is."""
+
+import numpy as np
+import pytest
+from models.sam_problem import planted
+from scipy.stats import norm
+
+from geodrift.models.spherical_admixture._documents import DocumentSource
+from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, draw_all, initial_latents
+from geodrift.models.spherical_admixture._shear import ShearPrior, shear
+
+KAPPA = 200.0
+
+
+def problem():
+    corpus, topics = planted(30)
+    source = DocumentSource(corpus, "none")
+    topics = topics.astype(np.float32)
+    latents = initial_latents(source, topics, KAPPA, 2.0)
+    latents.mixtures[...] = np.random.default_rng(3).dirichlet(np.full(3, 2.0), 30)
+    latents.step_sizes[...] = 1e-13
+    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 1, seed=0, chain=0)
+    draw_all(latents, sampler, source, topics, 0, 0.0)
+    return source, topics, latents, sampler
+
+
+def directions(latents, topics):
+    means = latents.mixtures.astype(np.float64) @ topics
+    return means / np.linalg.norm(means, axis=1, keepdims=True)
+
+
+def test_documents_stay_and_sums_follow():
+    source, topics, latents, sampler = problem()
+    velocities = np.random.default_rng(0).normal(size=topics.shape).astype(np.float32)
+    velocities -= topics * (topics * velocities).sum(axis=1, keepdims=True)
+    before, start, speeds = directions(latents, topics), topics.copy(), np.linalg.norm(velocities, axis=1)
+    prior = ShearPrior(source.mean_direction, 20.0, 20.0, 2.0)
+    assert shear(latents, topics, velocities, prior, np.random.default_rng(1), 60, False) > 0.1
+    assert np.abs(topics - start).max() > 0.01
+    np.testing.assert_allclose(directions(latents, topics), before, atol=2e-6)
+    np.testing.assert_allclose((topics * velocities).sum(axis=1), 0.0, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(velocities, axis=1), speeds, rtol=1e-5)
+    pull, coupling = latents.pull.copy(), latents.coupling.copy()
+    statistics, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    np.testing.assert_allclose(pull, statistics.pull, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(coupling, statistics.coupling, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.7, 3.0])
+def test_the_prior_is_invariant(alpha):
+    """Without documents' likelihood the joint law is known: topics uniform on the sphere (sigma near 0), mixtures Dirichlet.
+
+    Start from exact draws of it, move, and compare: a wrong volume factor shows as a drift.
+    """
+    num_chains, num_documents, num_topics, num_words = 1500, 3, 3, 4
+    rng = np.random.default_rng(7)
+    cosines, entries = [], []
+    prior = ShearPrior(np.eye(num_words)[0], 1e-9, 1e-9, alpha)
+    for _ in range(num_chains):
+        topics = rng.normal(size=(num_topics, num_words))
+        topics /= np.linalg.norm(topics, axis=1, keepdims=True)
+        zeros = np.zeros(num_documents)
+        latents = Latents(
+            mixtures=rng.dirichlet(np.full(num_topics, alpha), num_documents),
+            step_sizes=zeros,
+            pull=np.zeros((num_words, num_topics)),
+            coupling=np.zeros((num_topics, num_topics)),
+            inverse_norms=zeros.copy(),
+            slopes=zeros.copy(),
+            noise_variance=np.zeros(num_topics),
+            shear_scale=np.array(0.4),
+        )
+        shear(latents, topics, np.zeros_like(topics), prior, rng, 20, False)
+        cosines.append([topics[0] @ topics[1], (topics[0] @ topics[1]) ** 2])
+        entries.append([latents.mixtures[0, 0], latents.mixtures[0, 0] ** 2, latents.mixtures[0].min()])
+    cosines, entries = np.array(cosines), np.array(entries)
+    # Uniform: E cos = 0, E cos^2 = 1/V. Dirichlet: E theta = 1/K, E theta^2 = (alpha + 1) / (K (K alpha + 1)).
+    exact = [0.0, 1 / num_words, 1 / num_topics, (alpha + 1) / (num_topics * (num_topics * alpha + 1))]
+    values = np.column_stack([cosines, entries[:, :2]])
+    z = (values.mean(axis=0) - exact) / (values.std(axis=0) / np.sqrt(num_chains))
+    assert np.abs(z).max() < norm.ppf(1 - 0.01 / 8 / 2), z
