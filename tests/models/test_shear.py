@@ -1,13 +1,13 @@
-"""Shear moves: nothing the likelihood sees moves, the ratio is the density's, and the prior is left as it is."""
+"""Shear moves: nothing that the likelihood sees moves, and the prior is left as it is."""
 
 import numpy as np
 import pytest
-from models.sam_problem import planted
 from scipy.stats import norm
 
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, draw_all, initial_latents
 from geodrift.models.spherical_admixture._shear import ShearPrior, shear
+from models.sam_problem import planted
 
 KAPPA = 200.0
 
@@ -48,7 +48,7 @@ def test_documents_stay_and_sums_follow():
 
 @pytest.mark.parametrize("alpha", [0.7, 3.0])
 def test_the_prior_is_invariant(alpha):
-    """Without documents' likelihood the joint law is known: topics uniform on the sphere (sigma near 0), mixtures Dirichlet.
+    """Without the likelihood the joint law is known: topics uniform (sigma near 0), mixtures Dirichlet.
 
     Start from exact draws of it, move, and compare: a wrong volume factor shows as a drift.
     """

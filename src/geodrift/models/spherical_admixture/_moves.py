@@ -35,7 +35,7 @@ COMPOSITIONS = {"sggmc": "BAOAB", "gsgnht": "ABOBA"}
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
-SHEARS_PER_TOPIC = 2  # shear moves a pass over the corpus
+SHEARS_PER_TOPIC = 5  # shear moves a pass over the corpus
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
