@@ -187,22 +187,27 @@ def test_vmf_mean_from_minibatches(kind, d, step_size, settings, num_steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("composition", ["ABOBA", "BAOAB", "OBABO", "liu"])
-def test_second_order_on_the_sphere(composition):
+@pytest.mark.parametrize(
+    ("composition", "friction"), [("ABOBA", 1.0), ("BAOAB", 1.0), ("OBABO", 1.0), ("liu", 2.5)]
+)
+def test_second_order_on_the_sphere(composition, friction):
+    # Liu's splitting cools by (C h)^2 / 6; at a small friction its other errors nearly cancel that.
     mu = jnp.array([0.0, 0.0, 1.0])
     biases, errors = [], []
-    for h in (1.0, 0.5):
+    for h in (0.5, 0.25):
         sampler = gd.samplers.SGGMC(
-            gd.estimators.Full(lambda x: 3 * mu @ x), Sphere(3), h, composition=composition, friction=1.0
+            gd.estimators.Full(lambda x: 3 * mu @ x), Sphere(3), h, composition=composition, friction=friction
         )
-        draws = gd.sample(KEY, sampler, num_draws=40_000, num_warmup=50, num_chains=200).position[..., 2]
+        draws = gd.sample(KEY, sampler, num_draws=60_000, num_warmup=50, num_chains=200).position[..., 2]
         mean, error = mean_and_error(draws)
         biases.append(mean - vmf_mean(3, 3.0))
         errors.append(error)
     ratio = biases[0] / biases[1]
     spread = abs(ratio) * np.hypot(errors[0] / biases[0], errors[1] / biases[1])
     print(f"{composition}: biases {biases}, ratio {ratio:.2f} +- {spread:.2f}")
-    assert ratio - 3 * spread > 2.8
+    # The next order still adds to the ratio at these steps; a first-order method would have 2.
+    assert abs(ratio - 4) < 1 + 3 * spread
+    assert ratio - 3 * spread > 2
 
 
 @pytest.mark.slow

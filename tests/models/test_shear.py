@@ -74,7 +74,8 @@ def test_the_prior_is_invariant(alpha):
         cosines.append([topics[0] @ topics[1], (topics[0] @ topics[1]) ** 2])
         entries.append([latents.mixtures[0, 0], latents.mixtures[0, 0] ** 2, latents.mixtures[0].min()])
     cosines, entries = np.array(cosines), np.array(entries)
-    # Uniform: E cos = 0, E cos^2 = 1/V. Dirichlet: E theta = 1/K, E theta^2 = (alpha + 1) / (K (K alpha + 1)).
+    # Uniform: E cos = 0, E cos^2 = 1/V.
+    # Dirichlet: E theta = 1/K, E theta^2 = (alpha + 1) / (K (K alpha + 1)).
     exact = [0.0, 1 / num_words, 1 / num_topics, (alpha + 1) / (num_topics * (num_topics * alpha + 1))]
     values = np.column_stack([cosines, entries[:, :2]])
     z = (values.mean(axis=0) - exact) / (values.std(axis=0) / np.sqrt(num_chains))

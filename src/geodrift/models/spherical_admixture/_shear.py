@@ -1,11 +1,11 @@
 r"""Moves that mix topics with each other while no document moves.
 
-The likelihood sees only the directions :math:`\beta\theta_d / |\beta\theta_d|`. Turning topic j towards topic k,
-:math:`\beta_j' = (\beta_j + \epsilon\beta_k)/n` with :math:`n = |\beta_j + \epsilon\beta_k|`, and shearing every
-mixture against it, :math:`\theta_d' = L\theta_d / s_d` with :math:`(L\theta)_j = n\theta_j`,
-:math:`(L\theta)_k = \theta_k - \epsilon\theta_j` and :math:`s_d = 1 + (n - 1 - \epsilon)\theta_{dj}`, leaves all of
-them where they are. Only priors and volumes change, so the move is long where alternating mixtures given
-topics and topics given mixtures creeps: along it those two conditionals are each narrow.
+The likelihood sees only the directions :math:`\beta\theta_d / |\beta\theta_d|`. Turning topic j towards
+topic k, :math:`\beta_j' = (\beta_j + \epsilon\beta_k)/n` with :math:`n = |\beta_j + \epsilon\beta_k|`, and
+shearing every mixture against it, :math:`\theta_d' = L\theta_d / s_d` with :math:`(L\theta)_j = n\theta_j`,
+:math:`(L\theta)_k = \theta_k - \epsilon\theta_j` and :math:`s_d = 1 + (n - 1 - \epsilon)\theta_{dj}`, leaves
+all of them where they are. Only priors and volumes change, so the move is long where alternating mixtures
+given topics and topics given mixtures creeps: along it those two conditionals are each narrow.
 
 The map with :math:`\epsilon' = -\epsilon/n` is its own inverse; the volume of (topic j, epsilon) changes by
 :math:`n^{-(V+1)}` and that of each mixture by :math:`n / s_d^K`. The Metropolis ratio is thus
