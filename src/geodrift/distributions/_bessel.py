@@ -45,10 +45,11 @@ def _debye_coefficients(nu: float) -> tuple[tuple[tuple[float, ...], ...], tuple
         w_rows.append([-c * (Fraction(1, 2) + k + 2 * i) for i, c in enumerate(u_rows[-1])])
         u_rows.append(following)
     order = Fraction(nu)
-    return tuple(
-        tuple(tuple(float(c / order**k) for c in row) for k, row in enumerate(rows))
-        for rows in (u_rows, w_rows)
-    )
+
+    def rounded(rows: list[list[Fraction]]) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(float(c / order**k) for c in row) for k, row in enumerate(rows))
+
+    return rounded(u_rows), rounded(w_rows)
 
 
 def _polynomial(rows, t):

@@ -10,7 +10,7 @@ fits q: it is the proper mean-field family and reaches much better topics.
 
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,7 +70,7 @@ def random_topics(
     model: AdmixtureModel, n_topics: int, random: np.random.Generator
 ) -> Float[np.ndarray, "K V"]:
     """Unit rows with uniform(0, 1) entries before normalisation, the start of the original programs."""
-    topics = random.uniform(size=(n_topics, model.mean_direction.size))
+    topics = random.uniform(size=(n_topics, model.dim))
     return topics / np.linalg.norm(topics, axis=1, keepdims=True)
 
 
@@ -114,7 +114,7 @@ class _Packing:
 
     def __init__(self, model: AdmixtureModel, xi: Float[np.ndarray, " K"], tied: bool, fitted: bool) -> None:
         self.model, self.xi, self.tied, self.fitted = model, xi, tied, fitted
-        self.num_documents, self.dim = model.vectors.shape
+        self.num_documents, self.dim = model.num_documents, model.dim
         self.n_topics = xi.size
 
     def pack(self, parameters: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -153,8 +153,8 @@ class _Packing:
     def bounds(self) -> optimize.Bounds:
         sizes = (self.num_documents * self.n_topics, self.n_topics * self.dim, self.n_topics * self.fitted)
         limits = (LOG_PARAMETER_BOUNDS, (-np.inf, np.inf), _LOG_CONCENTRATION_BOUNDS)
-        low, high = (np.repeat([limit[i] for limit in limits], sizes) for i in (0, 1))
-        return optimize.Bounds(low, high)
+        ends: list[Any] = [np.repeat([limit[i] for limit in limits], sizes) for i in (0, 1)]
+        return optimize.Bounds(*ends)
 
 
 def result_of(

@@ -36,6 +36,16 @@ class AdmixtureModel(NamedTuple):
     document_concentration: float  # kappa (kappa1)
     doc_topic_prior: Float[np.ndarray, " K"]  # alpha
 
+    @property
+    def num_documents(self) -> int:
+        """D, empty rows included."""
+        return self.vectors.indptr.size - 1
+
+    @property
+    def dim(self) -> int:
+        """V, the number of words."""
+        return self.mean_direction.size
+
 
 class TopicFactors(NamedTuple):
     """q(mu) and q(beta)."""
@@ -79,9 +89,10 @@ def build_model(
             1e-4) nor empty, or the documents sum to zero.
     """
     vectors = sp.csr_matrix(vectors, dtype=np.float64)
-    if n_topics != int(n_topics) or not 2 <= n_topics <= vectors.shape[0]:
+    num_documents = vectors.indptr.size - 1
+    if n_topics != int(n_topics) or not 2 <= n_topics <= num_documents:
         raise ValueError(
-            f"n_topics must be a whole number from 2 to the {vectors.shape[0]} documents, got {n_topics}"
+            f"n_topics must be a whole number from 2 to the {num_documents} documents, got {n_topics}"
         )
     positive = {
         "corpus_mean_concentration": corpus_mean_concentration,
@@ -105,7 +116,9 @@ def build_model(
     length = np.linalg.norm(total)
     if not length > 1e-12:
         raise ValueError("vectors sum to zero: they have no mean direction")
-    return AdmixtureModel(vectors, total / length, *map(float, positive.values()), prior)
+    return AdmixtureModel(
+        vectors, total / length, **{k: float(v) for k, v in positive.items()}, doc_topic_prior=prior
+    )
 
 
 def corpus_mean_factor(
@@ -174,7 +187,7 @@ def mixture_objective(
 
 def topic_objective(model: AdmixtureModel, topics: TopicFactors) -> float:
     """``L_mu + L_beta``; the constants of the vMF laws cancel when q's concentrations are the prior's."""
-    dim = model.mean_direction.size
+    dim = model.dim
     k0t, xi = topics.corpus_mean_concentration, topics.concentrations
     a0 = float(host_mean_resultant_length(dim, k0t))
     a = host_mean_resultant_length(dim, xi)
@@ -188,7 +201,7 @@ def topic_objective(model: AdmixtureModel, topics: TopicFactors) -> float:
 def likelihood_constant(model: AdmixtureModel) -> float:
     """``log c_V(kappa)`` once for each document that has words."""
     filled = np.count_nonzero(np.diff(model.vectors.indptr))
-    return filled * float(host_log_normaliser(model.mean_direction.size, model.document_concentration))
+    return filled * float(host_log_normaliser(model.dim, model.document_concentration))
 
 
 class Evaluation(NamedTuple):
@@ -206,7 +219,7 @@ def evaluate(model: AdmixtureModel, topics: TopicFactors, parameters: Float[np.n
     At the maximising ``corpus_mean_factor`` these are also the gradients of the objective with that block
     maximised out.
     """
-    dim = model.mean_direction.size
+    dim = model.dim
     a = host_mean_resultant_length(dim, topics.concentrations)
     a0 = float(host_mean_resultant_length(dim, topics.corpus_mean_concentration))
     means = a[:, None] * topics.directions

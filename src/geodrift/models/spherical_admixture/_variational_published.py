@@ -97,10 +97,10 @@ def _document_block(model: AdmixtureModel, vectors, topic_means: np.ndarray) -> 
 
 def _topic_block(model: AdmixtureModel, vectors, parameters: np.ndarray, corpus_mean: np.ndarray) -> _Block:
     """The topics given g and mt; the data term is scaled up when only part of the documents is given."""
-    dim = model.mean_direction.size
+    dim = model.dim
     a = float(host_mean_resultant_length(dim, model.topic_concentration))
     a0 = float(host_mean_resultant_length(dim, model.corpus_mean_concentration))
-    scale = model.document_concentration * model.vectors.shape[0] / vectors.shape[0]
+    scale = model.document_concentration * model.num_documents / len(parameters)
     pull = model.topic_concentration * a0 * corpus_mean
 
     def objective(topics: np.ndarray) -> float:
@@ -181,7 +181,7 @@ def fit_variational_as_published(
         document_concentration=document_concentration,
         doc_topic_prior=doc_topic_prior,
     )
-    a = float(host_mean_resultant_length(model.mean_direction.size, topic_concentration))
+    a = float(host_mean_resultant_length(model.dim, topic_concentration))
     topics, corpus_mean, parameters = _start(model, n_topics, np.random.default_rng(seed))
     recorder = Recorder(seconds, callback)
     converged = False
@@ -252,7 +252,7 @@ def fit_stochastic_variational_as_published(
         document_concentration=document_concentration,
         doc_topic_prior=doc_topic_prior,
     )
-    num_documents, dim = model.vectors.shape
+    num_documents, dim = model.num_documents, model.dim
     check_batches(batch_size, num_documents, delay, decay)
     a = float(host_mean_resultant_length(dim, topic_concentration))
     random = np.random.default_rng(seed)

@@ -87,11 +87,11 @@ def natural_gradient_target(
 
     The natural gradient of the objective in ``eta_k = xi_k u_k`` is ``eta_k* - eta_k``.
     """
-    dim = model.mean_direction.size
+    dim = model.dim
     a = host_mean_resultant_length(dim, topics.concentrations)
     means = a[:, None] * topics.directions
     terms = document_terms(parameters, np.asarray(batch @ means.T), means)
-    scale = model.document_concentration * model.vectors.shape[0] / batch.shape[0]
+    scale = model.document_concentration * model.num_documents / len(parameters)
     a0 = float(host_mean_resultant_length(dim, topics.corpus_mean_concentration))
     prior = model.topic_concentration * a0 * topics.corpus_mean
     return prior + scale * mean_parameter_gradient(batch, parameters, means, terms)
@@ -113,7 +113,7 @@ def natural_gradient_step(
     norms = np.linalg.norm(eta, axis=1)
     xi = norms if fitted else topics.concentrations
     directions = eta / norms[:, None]
-    a = host_mean_resultant_length(model.mean_direction.size, xi)
+    a = host_mean_resultant_length(model.dim, xi)
     mean, k0t = corpus_mean_factor(model, a[:, None] * directions, tied)
     return TopicFactors(directions, xi, mean, k0t)
 
@@ -192,7 +192,7 @@ def fit_stochastic_variational(
         document_concentration=document_concentration,
         doc_topic_prior=doc_topic_prior,
     )
-    num_documents, dim = model.vectors.shape
+    num_documents, dim = model.num_documents, model.dim
     check_batches(batch_size, num_documents, delay, decay)
     xi, fitted = fixed_concentrations(model, n_topics, form, posterior_topic_concentration)
     random = np.random.default_rng(seed)
