@@ -28,10 +28,11 @@ from geodrift.models.spherical_admixture import (
     Engine,
     Settings,
     annealed_log_perplexity,
-    fit_stochastic_variational,
-    fit_variational,
+    fit_stochastic_variational_as_published,
+    fit_variational_as_published,
     weight_rows,
 )
+from geodrift.models.spherical_admixture._variational_objective import TopicFactors
 
 TOPICS, ALPHA, KAPPA, SIGMA = 20, 10.0, 3e4, 1e4
 GAMMA, RHO = 1e-2, 1e-2  # step size sqrt(gamma / D), friction rho / step size
@@ -136,21 +137,23 @@ def follow(draws: Iterator[np.ndarray], rows: sp.csr_matrix, seconds: float) -> 
 
 
 def variational(
-    fit: Callable, corpus: Corpus, rows: sp.csr_matrix, seconds: float, **options: object
+    fit: Callable, train: sp.csr_matrix, rows: sp.csr_matrix, seconds: float
 ) -> list[dict[str, float]]:
     """Scores of the point estimate (N = 1) against processor seconds."""
-    path, spent, resumed = [], 0.0, time.process_time()
+    path: list[dict[str, float]] = []
+    spent, resumed = 0.0, time.process_time()
 
-    def record(topics: np.ndarray) -> bool:
+    def record(_: float, __: float, factors: TopicFactors) -> bool:
         nonlocal spent, resumed
         spent += time.process_time() - resumed
         scorer = Scorer(rows)
-        scorer.add(topics)
+        scorer.add(factors.directions)
         path.append({"seconds": spent, "iteration": len(path) + 1, **scorer.scores()})
         resumed = time.process_time()
-        return spent < seconds
+        return spent > seconds
 
-    fit(corpus, record, **options)
+    concentrations = {name: value for name, value in MODEL.items() if name != "n_topics"}
+    fit(train, TOPICS, **concentrations, callback=record)
     return path
 
 
@@ -225,6 +228,7 @@ def main() -> None:
     test = sp.load_npz(arguments.data / "test-counts.npz").tocsr()
     rows = weight_rows(test, "tfidf", corpus.document_frequencies, corpus.num_documents)
     size, seconds = corpus.num_documents, arguments.seconds
+    vectors = weight_rows(train, "tfidf", corpus.document_frequencies, size)
     chains = {
         "GMC-apprMH": published(
             size, method="gmc-approximate", step_size=1e-4, mixture_burn_in=15, mixture_draws=10
@@ -239,8 +243,8 @@ def main() -> None:
         "ours": Settings(**MODEL),
     }
     jobs = {
-        "VI": lambda: variational(fit_variational, corpus, rows, seconds, method="paper"),
-        "StoVI": lambda: variational(fit_stochastic_variational, corpus, rows, seconds, method="paper"),
+        "VI": lambda: variational(fit_variational_as_published, vectors, rows, seconds),
+        "StoVI": lambda: variational(fit_stochastic_variational_as_published, vectors, rows, seconds),
     } | {
         name: lambda s=settings: follow(chain(corpus, s)(), rows, seconds)
         for name, settings in chains.items()

@@ -14,4 +14,14 @@ from geodrift.models.spherical_admixture._summaries import alignment as alignmen
 from geodrift.models.spherical_admixture._summaries import document_mixtures as document_mixtures
 from geodrift.models.spherical_admixture._summaries import expected_topics as expected_topics
 from geodrift.models.spherical_admixture._summaries import summarise_topics as summarise_topics
+from geodrift.models.spherical_admixture._variational import fit_variational as fit_variational
+from geodrift.models.spherical_admixture._variational_published import (
+    fit_stochastic_variational_as_published as fit_stochastic_variational_as_published,
+)
+from geodrift.models.spherical_admixture._variational_published import (
+    fit_variational_as_published as fit_variational_as_published,
+)
+from geodrift.models.spherical_admixture._variational_stochastic import (
+    fit_stochastic_variational as fit_stochastic_variational,
+)
 from geodrift.models.spherical_admixture._weighting import weight_rows as weight_rows
