@@ -30,8 +30,6 @@ from geodrift.samplers import GMC, GSGNHT, SGGMC
 STEP_FRACTION = 0.8  # h times the highest frequency; 2 is the limit of stability
 FRICTION_FRACTION = 0.2  # of the critical friction of the softest direction
 FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
-# BAOAB's positions are exact for a Gaussian at any stable step, and a topic's posterior is nearly one.
-COMPOSITIONS = {"sggmc": "BAOAB", "gsgnht": "ABOBA"}
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
@@ -104,7 +102,8 @@ class StochasticMove:
             step_size=jnp.float32(tuned[0]),
             friction=jnp.float32(tuned[1]),
             num_steps=self.settings.num_steps,
-            composition=COMPOSITIONS[self.settings.method],
+            # Its positions are exact for a Gaussian at any stable step, and a topic's posterior is nearly one.
+            composition="BAOAB",
             reuse_batch=True,
         )
 
