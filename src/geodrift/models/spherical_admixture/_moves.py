@@ -33,7 +33,8 @@ FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
-SHEARS_PER_TOPIC = 5  # shear moves a pass over the corpus
+SHEARS_PER_TOPIC = 5  # shear moves a pass over the corpus, at most
+SHEARS_PER_STEP = 2  # at most, so that they are a small part of the cost of a small corpus
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
@@ -164,7 +165,7 @@ class StochasticMove:
             np.random.Philox(key=[self.mixtures.seed, self.mixtures.chain], counter=[0, 0, 2, count])
         )
         topics, velocities = np.array(state.position), np.array(state.velocity)
-        num_moves = SHEARS_PER_TOPIC * topics.shape[0]
+        num_moves = min(SHEARS_PER_TOPIC * topics.shape[0], SHEARS_PER_STEP * self.shear_interval)
         shear(latents, topics, velocities, self.shear_prior, rng, num_moves, adapting=adaptation > 0)
         return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 
