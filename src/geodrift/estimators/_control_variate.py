@@ -157,24 +157,28 @@ class ControlVariate(Estimator):
 
     def on(self, manifold: Manifold) -> "ControlVariate":
         """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
-        return self._with(manifold=manifold)
+        return self._with(manifold, self.variance, self.replacement)
 
     def on_all_data(self) -> "ControlVariate":
-        """The same estimator for batches drawn without replacement: all of the data has no noise."""
-        return self._with(replacement=False)
+        """The same estimator for batches drawn without replacement, without a given V: no noise."""
+        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
+        variance = self.variance if isinstance(self.variance, Fisher) else None
+        return self._with(self.manifold, variance, replacement=False)
 
-    def _with(self, manifold: Manifold | None = None, replacement: bool | None = None) -> "ControlVariate":
+    def _with(
+        self, manifold: Manifold, variance: Fisher | NoiseVariance, replacement: bool
+    ) -> "ControlVariate":
         return ControlVariate(
             self.log_likelihood,
             self.log_prior,
             self.data,
             self.centre,
             self.refresh_every,
-            self.variance,
+            variance,
             self.refresh_variance_every,
-            self.replacement if replacement is None else replacement,
+            replacement,
             self.chunk_size,
-            self.manifold if manifold is None else manifold,
+            manifold,
         )
 
     def _batch_gradient(self, position: Position, batch: Batch) -> Tangent:

@@ -126,21 +126,23 @@ class Minibatch(Estimator):
 
     def on(self, manifold: Manifold) -> "Minibatch":
         """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
-        return self._with(manifold=manifold)
+        return self._with(manifold, self.variance, self.replacement)
 
     def on_all_data(self) -> "Minibatch":
-        """The same estimator for batches drawn without replacement: all of the data has no noise."""
-        return self._with(replacement=False)
+        """The same estimator for batches drawn without replacement, without a given V: no noise."""
+        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
+        variance = self.variance if isinstance(self.variance, Fisher) else None
+        return self._with(self.manifold, variance, replacement=False)
 
-    def _with(self, manifold: Manifold | None = None, replacement: bool | None = None) -> "Minibatch":
+    def _with(self, manifold: Manifold, variance: Fisher | NoiseVariance, replacement: bool) -> "Minibatch":
         return Minibatch(
             self.log_likelihood,
             self.log_prior,
             self.data_size,
-            self.variance,
+            variance,
             self.refresh_every,
-            self.replacement if replacement is None else replacement,
-            self.manifold if manifold is None else manifold,
+            replacement,
+            manifold,
         )
 
     def _estimate(self, position: Position, batch: Batch) -> PyTree:
