@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from geodrift.distributions import host_log_normaliser
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, draw_all, initial_latents
-from geodrift.models.spherical_admixture._shear import ShearPrior, shear
+from geodrift.models.spherical_admixture._shear import shear, shear_prior
 from models.sam_problem import planted
 
 KAPPA = 200.0
@@ -34,7 +35,7 @@ def test_documents_stay_and_sums_follow():
     velocities = np.random.default_rng(0).normal(size=topics.shape).astype(np.float32)
     velocities -= topics * (topics * velocities).sum(axis=1, keepdims=True)
     before, start, speeds = directions(latents, topics), topics.copy(), np.linalg.norm(velocities, axis=1)
-    prior = ShearPrior(source.mean_direction, 20.0, 20.0, 2.0)
+    prior = shear_prior(source.mean_direction, 20.0, 20.0, 2.0, 3)
     assert shear(latents, topics, velocities, prior, np.random.default_rng(1), 60, False) > 0.1
     assert np.abs(topics - start).max() > 0.01
     np.testing.assert_allclose(directions(latents, topics), before, atol=2e-6)
@@ -55,7 +56,7 @@ def test_the_prior_is_invariant(alpha):
     num_chains, num_documents, num_topics, num_words = 1500, 3, 3, 4
     rng = np.random.default_rng(7)
     cosines, entries = [], []
-    prior = ShearPrior(np.eye(num_words)[0], 1e-9, 1e-9, alpha)
+    prior = shear_prior(np.eye(num_words)[0], 1e-9, 1e-9, alpha, num_topics)
     for _ in range(num_chains):
         topics = rng.normal(size=(num_topics, num_words))
         topics /= np.linalg.norm(topics, axis=1, keepdims=True)
@@ -80,3 +81,11 @@ def test_the_prior_is_invariant(alpha):
     values = np.column_stack([cosines, entries[:, :2]])
     z = (values.mean(axis=0) - exact) / (values.std(axis=0) / np.sqrt(num_chains))
     assert np.abs(z).max() < norm.ppf(1 - 0.01 / 8 / 2), z
+
+
+def test_the_table_of_normalisers_is_exact_enough():
+    prior = shear_prior(np.eye(5000)[0], 1e4, 1e4, 10.0, 20)
+    lengths = np.random.default_rng(0).uniform(0.0, 2.1e5, 500)
+    np.testing.assert_allclose(
+        prior.log_normaliser(lengths), host_log_normaliser(5000, lengths), rtol=0, atol=1e-6
+    )

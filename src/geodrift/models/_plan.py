@@ -29,6 +29,10 @@ class Progress(NamedTuple):
     draws: list[dict[str, np.ndarray]]
 
 
+# A pilot of about a hundred steps is timed before the plan is known, so it has to be warm-up in every plan.
+LEAST_WARM_UP = 140
+
+
 class Plan(NamedTuple):
     """A number of steps, and what happens at each count.
 
@@ -46,9 +50,10 @@ class Plan(NamedTuple):
     def of(cls, total: int, warm_up_fraction: float, num_draws: int) -> "Plan":
         """``total`` steps, the first part warm-up, then ``num_draws`` evenly spaced draws.
 
-        The last draw is at the end; there are fewer draws if there are fewer steps.
+        Warm-up is at least `LEAST_WARM_UP` steps, or half of a shorter plan. The last draw is at the end;
+        there are fewer draws if there are fewer steps.
         """
-        warm_up = int(total * warm_up_fraction)
+        warm_up = max(int(total * warm_up_fraction), min(LEAST_WARM_UP, total // 2))
         return cls(total, warm_up, max(1, (total - warm_up) // num_draws))
 
     def stores(self, count: int) -> bool:

@@ -51,6 +51,7 @@ def annealed_log_perplexity(
     log_weights = np.zeros((num_replicates, num_documents))
     for replicate in range(num_replicates):
         theta = np.random.default_rng([seed, replicate]).dirichlet(prior, size=num_documents)
+        theta = np.maximum(theta, np.finfo(float).tiny)  # a draw can underflow where alpha is small
         for t, (colder, concentration) in enumerate(itertools.pairwise(ladder)):
             norms = np.sqrt(((theta @ gram) * theta).sum(axis=1))
             log_weights[replicate] += (concentration - colder) * (affinity * theta).sum(axis=1) / norms

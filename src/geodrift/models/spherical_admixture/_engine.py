@@ -227,7 +227,9 @@ class Engine:
             # A direction taken at the start of sampling would share its noise with the first draws.
             self.temperature = TemperatureRecord(self.topics())
         if not warm and self.count % TEMPERATURE_INTERVAL == 0:
-            self.temperature.add(self.topics(), outcome.statistics, self.settings, self.source.mean_direction)
+            self.temperature.add(
+                outcome.topics, outcome.statistics, self.settings, self.source.mean_direction
+            )
         return outcome
 
     def _count_after(self, seconds: float) -> int:

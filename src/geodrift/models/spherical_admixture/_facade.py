@@ -187,7 +187,9 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
             ensure_min_samples=least,
             ensure_min_features=least,
         )
-        matrix = sp.csr_matrix(X)
+        matrix = sp.csr_matrix(X, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
         if self.weighting != "none" and matrix.nnz and matrix.data.min() < 0:
             raise ValueError(
                 "Negative values in data passed to SphericalAdmixture: counts cannot be; "

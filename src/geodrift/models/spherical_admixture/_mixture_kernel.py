@@ -24,7 +24,7 @@ WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs mo
 STEP_JITTER = 0.2
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, error_model="numpy")
 def _force(
     theta: np.ndarray,
     affinity: np.ndarray,
@@ -65,7 +65,7 @@ def _force(
     return dot, norm
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, error_model="numpy")
 def _drift(theta: np.ndarray, velocity: np.ndarray, time: float) -> None:
     """Straight line for ``time``, reflected within the simplex at each face it meets."""
     size = theta.shape[0]
@@ -89,7 +89,7 @@ def _drift(theta: np.ndarray, velocity: np.ndarray, time: float) -> None:
         time -= first
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, error_model="numpy")
 def _log_density(
     theta: np.ndarray, dot: float, norm: float, concentration: float, prior: np.ndarray
 ) -> float:
@@ -102,7 +102,7 @@ def _log_density(
     return total
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, error_model="numpy")
 def _trajectory(
     theta: np.ndarray,
     force: np.ndarray,
@@ -128,7 +128,7 @@ def _trajectory(
     return dot, norm
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, error_model="numpy")
 def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.uint64]:
     """N(0, I) on the plane sum = 0; returns half its squared norm and the stream."""
     size = velocity.shape[0]
@@ -204,8 +204,8 @@ def _draw_mixtures(
     return acceptance
 
 
-_in_one_thread = numba.njit(cache=True)(_draw_mixtures)
-_in_threads = numba.njit(cache=True, parallel=True)(_draw_mixtures)
+_in_one_thread = numba.njit(cache=True, error_model="numpy")(_draw_mixtures)
+_in_threads = numba.njit(cache=True, parallel=True, error_model="numpy")(_draw_mixtures)
 
 
 def draw_mixtures(

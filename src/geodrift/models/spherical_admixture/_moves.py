@@ -23,7 +23,7 @@ from geodrift.models.spherical_admixture._latents import (
     visit,
 )
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture._shear import ShearPrior, shear
+from geodrift.models.spherical_admixture._shear import shear, shear_prior
 from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
 from geodrift.samplers import GMC, GSGNHT, SGGMC
 
@@ -33,8 +33,8 @@ FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
-SHEARS_PER_TOPIC = 5  # shear moves a pass over the corpus, at most
-SHEARS_PER_STEP = 2  # at most, so that they are a small part of the cost of a small corpus
+SHEARS_PER_TOPIC = 10  # shear moves a pass over the corpus, at most
+SHEARS_PER_STEP = 5  # at most, so that they are a small part of the cost of a small corpus
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
     acceptance: float  # of the topics' proposals; NaN without a Metropolis test
     mixture_acceptance: float
     statistics: Statistics
+    topics: np.ndarray  # [K, V], where the statistics were computed
 
 
 @eqx.filter_jit
@@ -74,11 +75,12 @@ class StochasticMove:
         self.source, self.settings, self.mixtures = source, settings, mixtures
         self.estimator = TopicGradient(prior, jnp.float32(settings.document_concentration))
         self.manifold = Sphere(source.num_words)
-        self.shear_prior = ShearPrior(
+        self.shear_prior = shear_prior(
             source.mean_direction,
             filled(settings.corpus_mean_concentration),
             filled(settings.topic_concentration),
             settings.doc_topic_prior,
+            settings.n_topics,
         )
         # Once a pass over the corpus: a move costs O(D), so a step O(S) on average.
         self.shear_interval = -(-source.num_documents // self.documents_per_step)
@@ -103,7 +105,7 @@ class StochasticMove:
             step_size=jnp.float32(tuned[0]),
             friction=jnp.float32(tuned[1]),
             num_steps=self.settings.num_steps,
-            # Its positions are exact for a Gaussian at any stable step, and a topic's posterior is nearly one.
+            # Its positions are exact for a Gaussian at any stable step, and topics are nearly that.
             composition="BAOAB",
             reuse_batch=True,
         )
@@ -152,11 +154,11 @@ class StochasticMove:
         # noise of variance L V.
         felt = self.settings.num_steps if self.settings.subtract_noise else 0
         statistics = statistics._replace(noise_variance=felt * statistics.noise_variance)
-        if adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0):
+        if count == 0 or (adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0)):
             self._adapt(statistics, count)
         state, info = _advance(self.sampler, root, state, _to_device(statistics))
         return state, Outcome(
-            int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics
+            int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics, topics
         )
 
     def _shear(self, latents: Latents, state: Any, count: int, adaptation: float) -> Any:
@@ -288,5 +290,7 @@ class GeodesicMove:
         if adaptation > 0 and self.settings.step_size is None:
             gain = (1.0 + count) ** -0.6  # Robbins and Monro
             self.tuned = np.array([self.tuned[0] * np.exp(gain * (accepted - TARGET_ACCEPTANCE)), 0.0])
-        outcome = Outcome(int(info.result), float(info.kinetic_temperature), accepted, acceptance, statistics)
+        outcome = Outcome(
+            int(info.result), float(info.kinetic_temperature), accepted, acceptance, statistics, topics
+        )
         return TopicState(moved.position), outcome

@@ -48,7 +48,8 @@ class Settings:
             all of them, so that a minibatch brings no gradient noise. "fresh": the unbiased estimate of
             Eq. (10) from the minibatch alone, scaled by D / S.
         subtract_noise: Subtract the noise variance of the "fresh" estimate from the injected noise; False
-            is the published choice V = 0.
+            is the published choice V = 0. A batch held over L > 1 steps counts as white noise of variance
+            L V, which is an approximation.
         mixture_burn_in: Transitions of a document's mixture before the first that counts.
         mixture_draws: N, mixtures averaged in the gradient ("fresh") or transitions made ("kept").
         mixture_leapfrog_steps: Leapfrog steps of one mixture transition.
@@ -56,7 +57,8 @@ class Settings:
         step_size: h in units of time; None: tuned on the curvature during warm-up, then fixed.
         friction: C, 1/time; None: tuned with the step size.
         num_draws: Posterior draws stored by one plan.
-        warm_up_fraction: Part of a plan's steps that is warm-up.
+        warm_up_fraction: Part of a plan's steps that is warm-up; at least 140 steps are, or half of a
+            shorter plan.
 
     Raises:
         ValueError: A value is outside what its line allows.

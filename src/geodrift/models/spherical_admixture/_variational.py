@@ -10,7 +10,7 @@ fits q: it is the proper mean-field family and reaches much better topics.
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,7 @@ from geodrift.models.spherical_admixture._variational_objective import (
 )
 
 Form = Literal["tied", "untied"]
-Vectors = sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"]
+Vectors: TypeAlias = sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"]
 Callback = Callable[[float, float, TopicFactors], bool | None]
 """Called after every iteration with seconds, objective and the topics; True ends the run."""
 
