@@ -213,3 +213,16 @@ def test_split_is_a_partition_and_a_function_of_the_seed(counts, words):
     assert np.array_equal(view.document_frequencies, (view.matrix().toarray() > 0).sum(0))
     assert np.array_equal(view.rows([4, 0]).toarray(), dense[view.documents[[4, 0]]])
     assert aside.toarray().sum(1).min() > 0
+
+
+def test_split_holds_out_as_many_documents_with_words_as_asked_for(tmp_path):
+    dense = np.zeros((12, 3), dtype=int)
+    dense[[1, 4, 7, 10], [0, 1, 2, 0]] = 1
+    Corpus.from_matrix(dense, path=tmp_path / "corpus")
+    for corpus in (Corpus.from_matrix(dense), Corpus.open(tmp_path / "corpus")):
+        for seed in range(5):
+            view, aside = corpus.split(3, seed)
+            assert aside.shape == (3, 3)
+            assert (view.num_documents, view.matrix().nnz) == (9, 1)
+        with pytest.raises(InputError, match="between 1 and 3"):
+            corpus.split(4, 0)

@@ -231,20 +231,30 @@ class Corpus:
 
         The choice is a function of the corpus and the seed.
         """
-        if not 0 < held_out < self.num_documents:
-            raise InputError(f"held_out must lie between 1 and {self.num_documents - 1}, got {held_out}")
+        full = self.num_documents - self.num_empty_documents
+        if not 0 < held_out < full:
+            raise InputError(
+                f"held_out must lie between 1 and {full - 1} ({full} documents have words), got {held_out}"
+            )
         order = np.random.default_rng([seed, 0x5E1D]).permutation(self.num_documents)
-        aside = np.sort(order[:held_out])
+        aside = np.sort(order[self._lengths()[order] > 0][:held_out])
         rows = self.rows(aside)
         keep = np.ones(self.num_documents, dtype=bool)
         keep[aside] = False
         frequencies = self.document_frequencies - np.bincount(rows.indices, minlength=self.num_words)
-        return CorpusView(self, np.flatnonzero(keep), frequencies), rows[np.diff(rows.indptr) > 0]
+        return CorpusView(self, np.flatnonzero(keep), frequencies), rows
 
     def __repr__(self) -> str:
         where = f" at {self.path}" if self.path else ""
         size = f"{self.num_documents:,} documents, {self.num_words:,} words, {self.num_nonzeros:,} counts"
         return f"Corpus({size}{where})"
+
+    def _lengths(self) -> np.ndarray:
+        lengths = [np.zeros(0, dtype=np.int64)]
+        for shard in self._shards:
+            self._limit_open(shard)
+            lengths.append(shard.lengths())
+        return np.concatenate(lengths)
 
     def _limit_open(self, shard: Shard) -> None:
         # Each memory map holds a file descriptor, and a process may have few.

@@ -69,6 +69,10 @@ class Shard:
             self._arrays = tuple(np.load(file, mmap_mode=mode, allow_pickle=False) for file in files)
         return self._arrays
 
+    def lengths(self) -> np.ndarray:
+        """Stored counts of each row."""
+        return np.diff(self._open()[0])
+
     def gather(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Lengths, columns and counts of the rows at `indices`; touches only their pages."""
         indptr, columns, data = self._open()
