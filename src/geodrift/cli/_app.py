@@ -181,7 +181,8 @@ def evaluate(
     source: o.Input,
     vocab: o.Vocab = None,
     draws: Annotated[
-        int | None, typer.Option(min=1, help="N: the last so many topic draws; all by default.")
+        int | None,
+        typer.Option(min=1, help="N topic draws: the last ceil(N / chains) of each chain; all by default."),
     ] = None,
     theta_draws: Annotated[int, typer.Option(min=1, help="J: mixtures drawn from their prior.")] = 200,
     seed: o.Seed = 0,

@@ -1,5 +1,6 @@
 """Between run directories and models: engines from a run's config, and the model's answers from its draws."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -94,14 +95,19 @@ def summarise(run: Run, top: int) -> list[dict[str, Any]]:
 def evaluate(
     run: Run, rows: sp.csr_matrix, *, topic_draws: int | None, theta_draws: int, seed: int
 ) -> dict[str, Any]:
-    """Held-out log-perplexity under the last `topic_draws` draws (None: all), with what it is measured on."""
+    """Held-out log-perplexity, with what it is measured on.
+
+    Under the last ceil(`topic_draws` / chains) draws of each chain; None: all.
+    """
     from geodrift.models.spherical_admixture import log_perplexity
 
-    topics = run.topics
+    stored = run.draws["posterior"].to_dataset()["topics"]
+    chains, length = stored.shape[:2]
     if topic_draws is not None:
-        if not 1 <= topic_draws <= len(topics):
-            raise InputError(f"the run has {len(topics)} draws, {topic_draws} were asked for")
-        topics = topics[-topic_draws:]
+        if not 1 <= topic_draws <= chains * length:
+            raise InputError(f"the run has {chains * length} draws, {topic_draws} were asked for")
+        length = math.ceil(topic_draws / chains)
+    topics = stored[:, -length:].values.reshape(-1, *stored.shape[2:])
     settings = run.config["settings"]
     value = log_perplexity(
         rows,
@@ -115,6 +121,8 @@ def evaluate(
     return {
         "log_perplexity": value,
         "topic_draws": len(topics),
+        "chains": chains,
+        "topic_draws_per_chain": length,
         "theta_draws": theta_draws,
         "documents": rows.shape[0] - empty,
         "empty_documents": empty,
@@ -122,12 +130,15 @@ def evaluate(
 
 
 def transform(run: Run, rows: sp.csr_matrix, seed: int) -> dict[str, np.ndarray]:
-    """Mixtures of documents: mean and 90% interval, each [document, topic]."""
+    """Mixtures of documents: mean and 90% interval, each [document, topic].
+
+    One seed for all blocks: random streams are named by a document's content, so its place does not matter.
+    """
     from geodrift.models.spherical_admixture import Settings, document_mixtures
 
     topics, settings = aligned_topics(run), Settings.from_dict(run.config["settings"])
     blocks = [
-        document_mixtures(rows[start : start + _DOCUMENTS_A_BLOCK], topics, settings, seed=seed + start)
+        document_mixtures(rows[start : start + _DOCUMENTS_A_BLOCK], topics, settings, seed=seed)
         for start in range(0, rows.shape[0], _DOCUMENTS_A_BLOCK)
     ]
     return {name: np.concatenate([block[name] for block in blocks]) for name in ("mean", "low", "high")}
