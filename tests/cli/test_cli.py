@@ -133,9 +133,11 @@ def test_evaluate_states_what_it_measured(geodrift_cli, run, inputs):
     )
     assert status == 0
     result = json.loads(out)
-    assert (result["topic_draws"], result["theta_draws"], result["documents"]) == (3, 50, 10)
+    # The last ceil(3 / 2) draws of each of the two chains.
+    assert (result["topic_draws"], result["theta_draws"], result["documents"]) == (4, 50, 10)
+    assert (result["chains"], result["topic_draws_per_chain"]) == (2, 2)
     _, text, _ = geodrift_cli("evaluate", run, inputs / "test.npz", "--draws", 3, "--theta-draws", 50)
-    assert "N = 3" in text
+    assert "N = 4" in text
     assert "J = 50" in text
     assert f"{result['log_perplexity']:.2f}" in text
 
@@ -209,6 +211,37 @@ def test_corpus_command_then_fit(geodrift_cli, tmp_path):
     os.rename(tmp_path / "c", tmp_path / "old")
     Corpus.from_matrix(np.ones((31, 12)), vocabulary, tmp_path / "c")
     assert_one_line(*geodrift_cli("resume", run, "--steps", 5))
+
+
+def test_resume_goes_on_with_a_run_killed_in_its_pilot(geodrift_cli, inputs, tmp_path, monkeypatch):
+    def dying(*_, **__):
+        raise RuntimeError("killed")
+
+    command = ["fit", "sam", inputs / "train.npz", "--run", tmp_path / "r", "--topics=2", "--steps=20"]
+    with monkeypatch.context() as patch:
+        patch.setattr("geodrift.models.spherical_admixture.Engine.plan", dying)
+        assert geodrift_cli(*command)[0] == 1
+    assert not (tmp_path / "r" / "checkpoint").exists()
+    status, _, err = geodrift_cli("resume", tmp_path / "r")
+    assert status == 0, err
+    assert geodrift.load(tmp_path / "r").state["counts"] == [20]
+
+
+def test_parents_of_what_is_written_are_made(geodrift_cli, run, inputs, tmp_path):
+    places = [tmp_path / name / "b" / "c" for name in ("runs", "corpora", "exports")]
+    counts = inputs / "train.npz"
+    for arguments in (
+        ("fit", "sam", counts, "--run", places[0], "--topics=2", "--steps=5"),
+        ("corpus", counts, "--out", places[1]),
+        ("export", run, "--out", places[2].with_suffix(".npz")),
+    ):
+        status, _, err = geodrift_cli(*arguments)
+        assert status == 0, err
+    assert geodrift.load(places[0]).state["counts"] == [5]
+    (tmp_path / "file").write_text("precious")
+    result = geodrift_cli("corpus", counts, "--out", tmp_path / "file" / "b" / "c")
+    assert_one_line(*result)
+    assert "is not a directory" in result[2]
 
 
 def bad_counts(folder, **changes):

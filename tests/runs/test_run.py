@@ -138,6 +138,30 @@ def test_dying_at_any_write_then_resuming_changes_nothing(make_run, quiet, monke
             assert counts == list(range(2, 31, 2))
 
 
+def test_dying_in_the_first_creation_of_the_draws_then_resuming(make_run, quiet):
+    run, engines = make_run("run")
+    (run.path / "draws.zarr" / "posterior").mkdir(parents=True)  # no zarr.json yet
+    fit_to_run(engines, run, steps=30, console=quiet)
+    assert_draws(run, 30)
+
+
+def test_dying_in_the_pilot_then_resuming_plans_as_was_asked(make_run, quiet):
+    for length in ({"seconds": 0.03}, {"steps": 30}):
+        run, engines = make_run(f"run-{next(iter(length))}")
+
+        def dying(**_):
+            raise Killed
+
+        engines[0].plan = dying
+        with pytest.raises(Killed):
+            fit_to_run(engines, run, console=quiet, **length)
+        fit_to_run([FakeEngine()], Run.open(run.path), console=quiet)
+        assert_draws(run, 30)
+    run, engines = make_run("never-asked")
+    with pytest.raises(InputError, match="--seconds or --steps"):
+        fit_to_run(engines, run, console=quiet)
+
+
 CHILD = """
 import sys, io
 sys.path.insert(0, {tests!r})

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
-from geodrift.data._files import refuse_existing
+from geodrift.data._files import nearest_directory, refuse_existing
 from geodrift.runs import MODELS, Run, create_run, fit_to_run, make_engines, memory_needed
 
 STARTED = time.monotonic()
@@ -47,12 +47,15 @@ def start(
 
 
 def go_on(path: Path, seconds: float | None, steps: int | None) -> Run:
-    """Continue a run from its last checkpoint."""
+    """Continue a run from its last checkpoint, or from its start when it was killed before the first one."""
     console = Console(stderr=True)
     run = Run.open(path)
     check_model(run.config["model"])
-    state = run.state
-    say(console, f"resuming {path} at step {state['counts'][0]:,} of {state['total']:,}")
+    if run.has_checkpoint:
+        state = run.state
+        say(console, f"resuming {path} at step {state['counts'][0]:,} of {state['total']:,}")
+    else:
+        say(console, f"{path} was not planned yet: it begins anew")
     _fit(console, make_engines(run.config, run.corpus()), run, seconds, steps)
     return run
 
@@ -80,7 +83,7 @@ def _say_needs(console: Console, engines: list, path: Path) -> None:
     say(console, f"needs about {_size(memory)} of memory besides the corpus, and up to {_size(disk)} of disk")
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say(console, "warning: that is more memory than this machine has")
-    if disk > shutil.disk_usage(path.absolute().parent).free:
+    if disk > shutil.disk_usage(nearest_directory(path)).free:
         say(console, "warning: that is more than is free on the disk")
 
 

@@ -15,11 +15,17 @@ from geodrift.data._errors import InputError
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise if anything stands at `path`, a dangling link included."""
+    """Raise if anything stands at `path`, a dangling link included, or a file where a parent should be."""
     if os.path.lexists(path):
         raise InputError(f"{path} exists already: nothing is overwritten, choose another name or remove it")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"cannot make {path}: its parent directory does not exist")
+    nearest = nearest_directory(path)
+    if not nearest.is_dir():
+        raise InputError(f"cannot make {path}: {nearest} is not a directory")
+
+
+def nearest_directory(path: Path) -> Path:
+    """The nearest of the parents of `path` that exists; the others are made when `path` is written."""
+    return next(parent for parent in path.absolute().parents if os.path.lexists(parent))
 
 
 def sync_directory(path: Path) -> None:
@@ -44,11 +50,14 @@ def sync_tree(path: Path) -> None:
 def new_directory(path: Path) -> Iterator[Path]:
     """Build a directory under a temporary name beside `path` and rename it when the block ends.
 
+    Parents that do not exist are made.
+
     Raises:
         InputError: Something stands at `path` already.
     """
     path = Path(path)
     refuse_existing(path)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
     temporary = path.absolute().parent / f".{path.name}.partial-{os.getpid()}"
     temporary.mkdir()
     try:
@@ -63,10 +72,11 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = False) -> None:
-    """Write a file under a temporary name, make it durable, then rename it to `path`."""
+    """Write a file under a temporary name, make it durable, then rename it to `path`; parents are made."""
     path = Path(path)
     if not overwrite:
         refuse_existing(path)
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         with temporary.open("wb") as stream:

@@ -30,7 +30,8 @@ class DrawStore:
         self._num_chains = num_chains
         self._arrays: dict[str, zarr.Array] = {}
         self._unsynced: list[Path] = []
-        if path.exists():
+        # A run that is killed while the directory is made leaves one that cannot be opened, and no counts.
+        if any(self.counts) and path.exists():
             posterior = zarr.open_group(path, mode="r+").get("posterior")
             if isinstance(posterior, zarr.Group):
                 self._arrays = dict(posterior.arrays())

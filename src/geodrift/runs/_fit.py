@@ -82,8 +82,9 @@ def fit_to_run(
     """Start or continue a run.
 
     A run without a checkpoint is planned: `seconds` are shared by the chains, and the first chain's pilot
-    fixes the number of steps of all. A run with one goes on from it: to the end of its plan, and beyond if
-    `seconds` or `steps`, counted from here, reach further.
+    fixes the number of steps of all. What was asked for is written down before the pilot, so that a run
+    killed in it is planned anew. A run with a checkpoint goes on from it: to the end of its plan, and beyond
+    if `seconds` or `steps`, counted from here, reach further.
 
     Args:
         engines: One a chain, as made for the start of the run.
@@ -93,7 +94,8 @@ def fit_to_run(
         console: Where progress goes; stderr when not given.
 
     Raises:
-        InputError: Another process writes to the run, or there is nothing left to do.
+        InputError: Another process writes to the run, there is nothing left to do, or a new run was not given
+            a length.
         StorageFullError: The disk is full.
     """
     console = Console(stderr=True) if console is None else console
@@ -125,17 +127,27 @@ class _Loop:
         self.pace_from: tuple[float, int] | None = None
 
     def begin(self, seconds: float | None, steps: int | None) -> None:
-        """Plan, and write the first checkpoint: from here on the run can be killed."""
+        """Plan, and write the first checkpoint."""
         if self.resumed:
             self._extend(seconds, steps)
         else:
-            first, *others = self.engines
-            # One machine: the chains take turns.
-            first.plan(seconds=None if seconds is None else seconds / len(self.engines), steps=steps)
-            for engine in others:
-                engine.plan(steps=first.plan_dict()["total"])
+            self._plan(seconds, steps)
         self.run.update_config(plan=self.engines[0].plan_dict())
         self.checkpoint()
+
+    def _plan(self, seconds: float | None, steps: int | None) -> None:
+        if seconds is None and steps is None:
+            request = self.run.config.get("request", {})
+            seconds, steps = request.get("seconds"), request.get("steps")
+        if seconds is None and steps is None:
+            raise InputError(f"run {self.run.path} has no plan; say how long with --seconds or --steps")
+        # The pilot takes a while: a run killed in it is planned by what was asked for.
+        self.run.update_config(request={"seconds": seconds, "steps": steps})
+        first, *others = self.engines
+        # One machine: the chains take turns.
+        first.plan(seconds=None if seconds is None else seconds / len(self.engines), steps=steps)
+        for engine in others:
+            engine.plan(steps=first.plan_dict()["total"])
 
     def _extend(self, seconds: float | None, steps: int | None) -> None:
         left = [engine.plan_dict()["total"] - engine.count for engine in self.engines]

@@ -115,11 +115,16 @@ class Run:
         return np.load(self.path / "document-frequencies.npy", allow_pickle=False)
 
     @property
+    def has_checkpoint(self) -> bool:
+        """Whether the run was planned; one killed before has no `state`."""
+        return self._checkpoint.is_file()
+
+    @property
     def state(self) -> dict[str, Any]:
         """Where the run stands: `draws` and `counts` of each chain, `total` steps, seconds."""
-        if not self._checkpoint.is_file():
+        if not self.has_checkpoint:
             raise InputError(
-                f"run {self.path} has no checkpoint: it ended before its first one; remove it, fit again"
+                f"run {self.path} has no checkpoint: it ended before the first (go on with geodrift resume)"
             )
         return read_info(self._checkpoint)
 
@@ -172,7 +177,7 @@ class Run:
 
     def open_store(self) -> DrawStore:
         """The draws, for appending, cut back to the last checkpoint."""
-        counts = self.state["draws"] if self._checkpoint.is_file() else None
+        counts = self.state["draws"] if self.has_checkpoint else None
         store = DrawStore(self.path / "draws.zarr", self.num_chains, counts)
         store.truncate()
         return store
@@ -183,7 +188,7 @@ class Run:
 
     def read_checkpoint(self) -> Checkpoint | None:
         """The last checkpoint; None before the first."""
-        return read_checkpoint(self._checkpoint) if self._checkpoint.is_file() else None
+        return read_checkpoint(self._checkpoint) if self.has_checkpoint else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
