@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg
 
 from cases import KEY
-from geodrift.integrators import COMPOSITIONS, Phase, drift, friction_noise, integrate, kick
+from geodrift.integrators import COMPOSITIONS, Composition, Phase, drift, friction_noise, integrate, kick
 from geodrift.integrators._friction import friction_basis, inject
 from geodrift.manifolds import Euclidean, Product, Sphere
 from law_checks import assert_means
@@ -263,6 +263,36 @@ def test_thermostat_damps_and_heats_exactly(xi):
     still = step(KEY, unit)
     strength = 2 * c * h if xi == 0 else c * (1 - np.exp(-2 * xi * h)) / xi
     np.testing.assert_allclose(still.velocity, np.exp(-xi * h) * unit + np.sqrt(strength) * white, rtol=1e-9)
+
+
+@pytest.mark.parametrize("flow", ["O", "N"])
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_several_stochastic_flows_are_independent(flow, leaves):
+    flows = ((flow, 0.5), ("A", 0.5), (flow, 0.5), ("A", 0.5), ("B", 1.0))
+    position = {"ab"[i]: jnp.zeros(3) for i in range(leaves)}
+
+    def velocity(key, variance=None):
+        end, _ = integrate(
+            key,
+            Composition("twice", flows, "split"),
+            Product(Euclidean(3)),
+            Phase(position, position, None),
+            jnp.asarray(0.6),
+            1.5,
+            lambda p: jax.tree.map(jnp.zeros_like, p),
+            lambda p: variance,
+        )
+        return jnp.concatenate(jax.tree.leaves(end.velocity))
+
+    ends = jax.vmap(velocity)(jax.random.split(KEY, 20000))
+    ch = 1.5 * 0.6
+    variance = 1 - np.exp(-2 * ch) if flow == "O" else 2 * ch
+    products = ends[:, :, None] * ends[:, None, :]
+    assert_means(products[:, None], variance * np.eye(3 * leaves), comparisons=144)
+    with pytest.raises(
+        ValueError, match=r"composition twice: noise_variance .* a single O or N, and this has 2"
+    ):
+        velocity(KEY, jnp.asarray(0.1))
 
 
 def test_unknown_composition_is_refused():

@@ -16,7 +16,8 @@ class Composition(NamedTuple):
 
     subtraction: Literal["block", "split", "injected"]
     """Where the gradient noise enters relative to the injected noise: both in one block around O at one
-    position; the kick at another position than O; or beside the injected noise N."""
+    position; the kick at another position than O; or beside the injected noise N. It is right for a single O
+    or N: a composition with more cannot take a noise variance."""
 
 
 COMPOSITIONS = {

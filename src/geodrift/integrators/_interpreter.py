@@ -53,6 +53,9 @@ def integrate(
         friction: C: a prefix of the position's tree of scalars or matrices ``[..., n, n]``.
         gradient: Derivative of the log density in ambient coordinates, possibly noisy.
         noise_variance: Covariance V of that gradient's noise; subtracted from the injected noise.
+
+    Raises:
+        ValueError: There is a V, and several flows of the composition inject noise.
     """
     walk = _Walk(composition, manifold, phase, step_size, friction)
     for flow, fraction in composition.flows:
@@ -71,7 +74,9 @@ class _Walk:
     def __init__(
         self, composition: Composition, manifold: Manifold, phase: Phase, step_size: Scalar, friction: PyTree
     ) -> None:
-        self.subtraction = composition.subtraction
+        self.composition = composition
+        self.injections = sum(flow in "ON" for flow, _ in composition.flows)
+        self.injected = 0  # of them, so far
         self.manifold, self.phase, self.step_size = manifold, phase, step_size
         self.structure = jax.tree.structure(phase.position)
         self.manifolds = leaf_manifolds(manifold, phase.position)
@@ -112,14 +117,19 @@ class _Walk:
         if self.bases is None:
             self._find_bases(leaves, noise_variance(self.phase.position))
         velocities = jax.tree.leaves(self.phase.velocity)
+        if flow != "D":
+            if self.injections > 1:
+                key = jax.random.fold_in(key, self.injected)
+            self.injected += 1
         for i, (manifold, x, v) in enumerate(zip(self.manifolds, leaves, velocities, strict=True)):
             h = jnp.asarray(fraction * self.step_size, x.dtype)
             if flow != "N":
                 v = damp(self.bases[i], v, h)
             if flow != "D":
                 leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
+                subtraction = self.composition.subtraction
                 noise, negative = inject(
-                    leaf_key, manifold, x, self.bases[i], h, self.variances[i], flow, self.subtraction
+                    leaf_key, manifold, x, self.bases[i], h, self.variances[i], flow, subtraction
                 )
                 v = v + noise
                 self._note(negative)
@@ -128,6 +138,11 @@ class _Walk:
 
     def _find_bases(self, leaves: list[Array], variance: NoiseVariance) -> None:
         if variance is not None:
+            if self.injections > 1:
+                raise ValueError(
+                    f"composition {self.composition.name}: noise_variance can be subtracted from a single O"
+                    f" or N, and this has {self.injections}: give noise_variance = None or another one"
+                )
             spread = _tree.broadcast_prefix(variance, self.phase.position)
             self.variances = [jnp.asarray(v, x.dtype) for v, x in zip(spread, leaves, strict=True)]
         dampings = [None] * len(leaves)
