@@ -17,7 +17,7 @@ from geodrift.samplers import Sampler, StepInfo
 class Chunk(NamedTuple):
     """What one call returns."""
 
-    state: Any  # leading axis [chain], but for leaves named count
+    state: Any  # leading axis [chain], but for the counts
     position: Position  # leading axes [capacity, chain]
     info: StepInfo  # leading axes [capacity, chain]
     result: Int[Array, " chain"]  # first code that is not OK
@@ -31,15 +31,19 @@ class Batching(NamedTuple):
     replacement: bool
 
 
-def is_shared(path: tuple) -> bool:
-    """Whether the leaf at a path is named ``count``, hence one for all chains."""
-    return bool(path) and getattr(path[-1], "name", getattr(path[-1], "key", None)) == "count"
+def is_shared(path: tuple, leaf: Any) -> bool:
+    """Whether a leaf is an attribute ``count`` of whole numbers, hence one for all chains.
+
+    A position may have a part of that name; it is no whole number.
+    """
+    named = bool(path) and isinstance(path[-1], jax.tree_util.GetAttrKey) and path[-1].name == "count"
+    return named and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)
 
 
 def init_chains(sampler: Sampler, keys: Key[Array, " chain"], positions: Position) -> Any:
     """The chains' states, from positions with a leading axis [chain]."""
     states = _init(sampler, keys, positions)
-    return jax.tree_util.tree_map_with_path(lambda path, x: x[0] if is_shared(path) else x, states)
+    return jax.tree_util.tree_map_with_path(lambda path, x: x[0] if is_shared(path, x) else x, states)
 
 
 @eqx.filter_jit
@@ -128,8 +132,8 @@ def _chain_step(
     sampler: Sampler, data: PyTree, keys: Key[Array, " chain"], state: Any, batching: Batching
 ) -> tuple[_Leaves, Callable[[_Leaves], tuple[_Leaves, StepInfo]]]:
     """The leaves of the state, and one step of all chains on them."""
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(state)]
-    template = _Leaves([], [], jax.tree.structure(state), tuple(is_shared(path) for path in paths))
+    flags = tuple(is_shared(path, x) for path, x in jax.tree_util.tree_leaves_with_path(state))
+    template = _Leaves([], [], jax.tree.structure(state), flags)
     data_size = jax.tree.leaves(data)[0].shape[0] if jax.tree.leaves(data) else 0
 
     def one(key: Key[Array, ""], own: list[Array], shared: list[Array]) -> tuple:

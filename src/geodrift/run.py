@@ -284,7 +284,7 @@ def _start(
 
 
 def _check_state(state: Any, num_chains: int) -> Any:
-    own = [x for path, x in jax.tree_util.tree_leaves_with_path(state) if not is_shared(path)]
+    own = [x for path, x in jax.tree_util.tree_leaves_with_path(state) if not is_shared(path, x)]
     if any(jnp.shape(x)[:1] != (num_chains,) for x in own):
         raise ValueError(
             f"initial: a state needs a leading axis of length {num_chains}, the number of chains"

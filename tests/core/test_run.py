@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -67,6 +68,28 @@ def test_chain_of_a_vmap_is_the_chain_alone(case):
     alone = gd.sample(KEY, sampler, num_draws=20, num_chains=1, **batches)
     np.testing.assert_allclose(many.position[0], alone.position[0], rtol=0, atol=1e-5)
     assert np.abs(many.position[0] - many.position[1]).max() > 0.1
+
+
+class Counted(NamedTuple):
+    count: Any
+
+
+@pytest.mark.parametrize("wrap", [lambda x: {"count": x}, Counted], ids=["dict", "attribute"])
+def test_a_part_of_the_position_may_be_called_count(wrap):
+    def run(position, density, likelihood):
+        estimator = gd.estimators.ControlVariate(likelihood, density, DATA, noise_variance="diagonal-fisher")
+        sampler = gd.samplers.GSGNHT(estimator, Product(Sphere(3)), 0.1, thermostat="leaf")
+        starts = gd.PerChain(position)
+        first = gd.sample(KEY, sampler, DATA, batch_size=5, num_draws=2, num_chains=2, initial=starts)
+        return gd.sample(KEY, sampler, DATA, batch_size=5, num_draws=2, num_chains=2, initial=first.state)
+
+    starts = Sphere(3).random_point(KEY, (2,))
+    named = run(
+        wrap(starts),
+        lambda p: log_prior(jax.tree.leaves(p)[0]),
+        lambda p, y: log_likelihood(jax.tree.leaves(p)[0], y),
+    )
+    equal(named, run(starts, log_prior, log_likelihood))
 
 
 def test_batches_of_a_chain_do_not_depend_on_the_other_chains():

@@ -14,8 +14,8 @@ class Estimator(eqx.Module):
 
     ``prepare`` is the expensive part and may draw latents, keep state and move it; ``gradient`` and
     ``noise_variance`` are functions of the position alone, called within the step. The kept state may be
-    large. A leaf of it that is named ``count`` is shared by all chains, so that a `jax.lax.cond` on it runs
-    one branch under `jax.vmap`.
+    large. An attribute ``count`` of it (a field of a `NamedTuple`, not a key of a dict) that is a whole
+    number is shared by all chains, so that a `jax.lax.cond` on it runs one branch under `jax.vmap`.
     """
 
     @abc.abstractmethod

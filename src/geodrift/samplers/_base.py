@@ -27,8 +27,8 @@ class StepInfo(NamedTuple):
 class Sampler(eqx.Module):
     """A Markov kernel that leaves a law on a manifold invariant, exactly or as the step size goes to 0.
 
-    The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. A leaf
-    of the state named ``count`` is shared by all chains.
+    The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. An
+    attribute ``count`` anywhere in the state that is a whole number is shared by all chains.
     """
 
     @abc.abstractmethod
