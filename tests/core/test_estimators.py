@@ -137,6 +137,20 @@ def test_refreshed_centre_moves_with_its_full_gradient():
     np.testing.assert_array_equal(np.stack(centres), np.stack(expected))
 
 
+def test_refreshed_centre_has_its_variance_measured_at_each_step():
+    given = (log_likelihood, log_prior, DATA)
+    estimator = ControlVariate(*given, refresh_every=2, noise_variance="scalar-fisher").on(Sphere(3))
+    state, seen = estimator.init(KEY, X), []
+    batch = jax.tree.map(lambda a: a[:B], DATA)
+    for i in range(4):
+        position = Sphere(3).random_point(jax.random.fold_in(KEY, i))
+        prepared, state = estimator.prepare(KEY, state, position, batch)
+        seen.append(float(estimator.noise_variance(position, prepared)))
+    assert seen[2] == 0 < seen[0] != seen[1] > 0 < seen[3]  # 0 where the centre has just moved
+    with pytest.raises(ValueError, match="refresh_variance_every = 2 with refresh_every = 4"):
+        ControlVariate(*given, refresh_every=4, noise_variance="scalar-fisher", refresh_variance_every=2)
+
+
 def test_control_variate_has_no_noise_at_its_centre():
     gradients, variance = evaluate(make("start as centre", True, "scalar-fisher").on(Sphere(3)), X, X)
     np.testing.assert_allclose(

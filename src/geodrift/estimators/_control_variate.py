@@ -65,7 +65,8 @@ class ControlVariate(Estimator):
         refresh_every: Batches after which the centre moves to the current position, which costs a pass over
             the data; None keeps it.
         noise_variance: As for `Minibatch`, of the differences.
-        refresh_variance_every: Batches between two Fisher estimates.
+        refresh_variance_every: Batches between two Fisher estimates. Must be 1 with ``refresh_every``: the
+            noise grows with the distance from the centre, and an older estimate is of another centre.
         replacement: Whether batches are drawn with replacement.
         chunk_size: Data in one piece of the pass over the data; bounds its memory.
 
@@ -100,6 +101,11 @@ class ControlVariate(Estimator):
         if refresh_every is not None:
             check_interval("refresh_every", refresh_every)
         check_interval("refresh_variance_every", refresh_variance_every)
+        if refresh_every is not None and refresh_variance_every != 1:
+            raise ValueError(
+                f"refresh_variance_every = {refresh_variance_every} with refresh_every = {refresh_every}: must be"
+                " 1, since the noise variance changes when the centre moves"
+            )
         check_interval("chunk_size", chunk_size)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
