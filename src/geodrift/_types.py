@@ -16,7 +16,8 @@ Batch: TypeAlias = PyTree
 
 NoiseVariance: TypeAlias = PyTree | None
 """Covariance of the gradient noise: None, or a prefix of the position's tree whose leaves are scalars,
-diagonals (an array that broadcasts to the leaf) or matrices ``[..., n, n]``."""
+diagonals (an array that broadcasts to the leaf) or matrices ``[..., n, n]``. What broadcasts to the leaf is a
+diagonal: for a leaf ``[n, n]`` a matrix needs a further axis, ``[1, n, n]``."""
 
 RandomKey: TypeAlias = Key[Array, ""]
 Scalar: TypeAlias = Float[Array, ""]

@@ -10,6 +10,7 @@ import pytest
 from cases import KEY
 from geodrift.estimators import ControlVariate, Full, Minibatch
 from geodrift.manifolds import Euclidean, Product, Sphere
+from geodrift.samplers import SGGMC
 
 N, B = 5, 3
 DATA = {"y": jnp.asarray(np.random.default_rng(1).normal(size=(N, 3))), "w": jnp.arange(1.0, N + 1)}
@@ -186,6 +187,30 @@ def test_all_data_has_no_noise(kind, form):
     prepared, _ = estimator.prepare(KEY, estimator.init(KEY, X), X, DATA)
     variance = estimator.noise_variance(X, prepared)
     assert variance == 0 if isinstance(form, str) else variance is None
+
+
+def test_given_variance_of_a_square_leaf_says_what_it_is():
+    manifold, position = Product(Euclidean(3)), {"a": jnp.ones((3, 3)), "b": jnp.ones(3)}
+    matrix = jnp.diag(jnp.array([0.1, 0.2, 0.3]))
+    densities = (lambda p, y: y @ p["b"], lambda p: 0.0 * p["b"][0])
+
+    def velocity(variance):
+        estimator = Minibatch(*densities, N, {"a": variance, "b": 0.1})
+        sampler = SGGMC(estimator, manifold, 0.1)
+        return sampler.step(KEY, sampler.init(KEY, position), DATA["y"])[0].velocity["a"]
+
+    advice = r"\(3, 3\) for a leaf of shape \(3, 3\).* as \(1, 3, 3\) for one .* of shape \(3, 3, 3\)"
+    with pytest.raises(ValueError, match=advice):
+        velocity(matrix)
+    for estimator in (
+        Minibatch(*densities, N, matrix),
+        ControlVariate(*densities, DATA["y"], None, None, matrix),
+    ):
+        with pytest.raises(ValueError, match=advice):
+            estimator.init(KEY, position)
+    each = velocity(jnp.broadcast_to(matrix, (3, 3, 3)))
+    np.testing.assert_allclose(velocity(matrix[None]), each, rtol=1e-12)
+    np.testing.assert_allclose(velocity(jnp.diag(matrix)), each, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from geodrift.estimators._base import Estimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
+    check_given_variance,
     check_interval,
     fisher_variance,
     initial_variance,
@@ -103,8 +104,8 @@ class ControlVariate(Estimator):
         check_interval("refresh_variance_every", refresh_variance_every)
         if refresh_every is not None and refresh_variance_every != 1:
             raise ValueError(
-                f"refresh_variance_every = {refresh_variance_every} with refresh_every = {refresh_every}: must be"
-                " 1, since the noise variance changes when the centre moves"
+                f"refresh_variance_every = {refresh_variance_every} with refresh_every = {refresh_every}:"
+                " must be 1, since the noise variance changes when the centre moves"
             )
         check_interval("chunk_size", chunk_size)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
@@ -124,6 +125,7 @@ class ControlVariate(Estimator):
         """The full gradient at the first centre: one pass over the data."""
         del key
         centre = position if self.centre is None else self.centre
+        check_given_variance(self.variance, position)
         variance = initial_variance(self.variance, position) if isinstance(self.variance, Fisher) else None
         return ControlVariateState(centre, self._full_gradient(centre), variance, jnp.zeros((), jnp.int32))
 

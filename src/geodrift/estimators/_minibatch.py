@@ -22,6 +22,7 @@ from geodrift.estimators._base import Estimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
+    check_given_variance,
     check_interval,
     fisher_variance,
     initial_variance,
@@ -54,11 +55,12 @@ class Minibatch(Estimator):
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
         log_prior: ``log_prior(position) -> scalar``.
         data_size: N, the number of data that the batches are drawn from.
-        noise_variance: The V that samplers subtract from the noise they inject: None (V is ignored), an
-            array or tree of arrays (see `geodrift.integrators`), or ``"scalar-fisher"`` or
-            ``"diagonal-fisher"``: estimated from the batch's own gradients. The diagonal form is that of the
-            ambient coordinates and only approximate in the normal direction; the scalar form has the exact
-            trace over the tangent space.
+        noise_variance: The V that samplers subtract from the noise they inject: None (V is ignored); a
+            prefix of the position's tree of numbers, arrays that broadcast to the leaf (a variance for each
+            entry) or matrices ``[..., n, n]``, for a leaf ``[n, n]`` as ``[1, n, n]``; or
+            ``"scalar-fisher"`` or ``"diagonal-fisher"``: estimated from the batch's own gradients. The
+            diagonal form is that of the ambient coordinates and only approximate in the normal direction;
+            the scalar form has the exact trace over the tangent space.
         refresh_every: Batches between two Fisher estimates. An estimate costs about one more gradient.
         replacement: Whether batches are drawn with replacement; `geodrift.sample` draws them so.
 
@@ -94,6 +96,7 @@ class Minibatch(Estimator):
     def init(self, key: RandomKey, position: Position) -> MinibatchState:
         """No batch seen."""
         del key
+        check_given_variance(self.variance, position)
         variance = initial_variance(self.variance, position) if isinstance(self.variance, Fisher) else None
         return MinibatchState(variance, jnp.zeros((), jnp.int32))
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from geodrift._tree import as_float_arrays
+from geodrift._tree import as_float_arrays, broadcast_prefix
 from geodrift._types import Batch, Count, LogLikelihood, NoiseVariance, Position
 from geodrift.manifolds import Manifold, leaf_manifolds
 
@@ -32,6 +32,20 @@ def as_noise_variance(given: Any) -> Fisher | NoiseVariance:
     if given is None or isinstance(given, Fisher):
         return given
     return Fisher(given) if isinstance(given, str) else as_float_arrays(given)
+
+
+def check_given_variance(variance: Fisher | NoiseVariance, position: Position) -> None:
+    """Raise ValueError where a given V may be a matrix as well as one variance for each entry of a leaf."""
+    if variance is None or isinstance(variance, Fisher):
+        return
+    for v, x in zip(broadcast_prefix(variance, position), jax.tree.leaves(position), strict=True):
+        n = x.shape[-1]
+        if n > 1 and v.shape[-2:] == (n, n) and _fits(v.shape, x.shape) and _fits(v.shape[:-2], x.shape[:-1]):
+            raise ValueError(
+                f"noise_variance has shape {v.shape} for a leaf of shape {x.shape}, which is one matrix or a"
+                f" variance for each entry: give it as {(1,) * (x.ndim - 1) + (n, n)} for one matrix, or as"
+                f" diagonal matrices of shape {(*x.shape, n)}"
+            )
 
 
 def per_datum_gradients(log_likelihood: LogLikelihood, position: Position, batch: Batch) -> PyTree:
@@ -106,3 +120,9 @@ def check_interval(name: str, steps: int | None) -> None:
     """Raise ValueError unless ``steps`` is a positive integer."""
     if not isinstance(steps, int) or steps < 1:
         raise ValueError(f"{name} = {steps!r}: must be a whole number of steps, 1 or more")
+
+
+def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of that shape broadcasts to the target."""
+    pairs = zip(shape[::-1], target[::-1], strict=False)
+    return len(shape) <= len(target) and all(given in (1, needed) for given, needed in pairs)

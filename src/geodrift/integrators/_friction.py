@@ -33,7 +33,11 @@ class Basis(NamedTuple):
 
 
 def is_matrix(variance: Array, x: Array) -> bool:
-    """Whether a noise variance is a matrix: it is one if it does not broadcast to the leaf."""
+    """Whether a noise variance is a matrix: it is one if it does not broadcast to the leaf.
+
+    For a leaf ``[n, n]`` an array ``[n, n]`` is therefore a variance for each entry, which is what an
+    estimate from data is. Estimators refuse it where a user gives it, since a matrix may be meant.
+    """
     if variance.ndim > x.ndim:
         return True
     pairs = zip(variance.shape[::-1], x.shape[::-1], strict=False)

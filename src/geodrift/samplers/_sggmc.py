@@ -41,7 +41,8 @@ class SGGMC(Sampler):
         manifold: Where the positions are.
         step_size: h, the time of an inner step; a number or a `Schedule` of the count.
         friction: C, 1/time: a number, a symmetric positive definite matrix ``[n, n]`` (or ``[..., n, n]``),
-            which acts as :math:`\Lambda C \Lambda`, or a prefix of the position's tree of such.
+            which acts as :math:`\Lambda C \Lambda`, or a prefix of the position's tree of such. An array is
+            always a matrix, for a leaf ``[n, n]`` too.
         num_steps: L, inner steps in one draw.
         composition: ``"ABOBA"``, ``"BAOAB"``, ``"OBABO"`` or ``"liu"``, the paper's own, which is cooler.
         reuse_batch: Hold one batch over the L inner steps. This saves ``prepare`` where it is dear; its
