@@ -13,11 +13,6 @@ def axpy(a: float | Float[Array, ""], x: PyTree, y: PyTree) -> PyTree:
     return jax.tree.map(lambda xi, yi: jnp.asarray(a, yi.dtype) * xi.astype(yi.dtype) + yi, x, y)
 
 
-def scale(a: float | Float[Array, ""], x: PyTree) -> PyTree:
-    """``a x`` in the dtype of each leaf."""
-    return jax.tree.map(lambda xi: jnp.asarray(a, xi.dtype) * xi, x)
-
-
 def add(x: PyTree, y: PyTree) -> PyTree:
     """Sum, leaf by leaf."""
     return jax.tree.map(jnp.add, x, y)
@@ -26,11 +21,6 @@ def add(x: PyTree, y: PyTree) -> PyTree:
 def sub(x: PyTree, y: PyTree) -> PyTree:
     """Difference, leaf by leaf."""
     return jax.tree.map(jnp.subtract, x, y)
-
-
-def vdot(x: PyTree, y: PyTree) -> Float[Array, ""]:
-    """Sum of the products of all entries."""
-    return sum(jnp.sum(xi * yi) for xi, yi in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True))
 
 
 def where(condition: Array, x: PyTree, y: PyTree) -> PyTree:
