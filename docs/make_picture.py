@@ -1,6 +1,6 @@
 """The picture of the README: topics of a run with the 90% intervals of their words' weights.
 
-    python docs/make_picture.py RUN docs/images/demo-topics.png
+python docs/make_picture.py RUN docs/images/demo-topics.png
 """
 
 import sys
