@@ -6,9 +6,15 @@ from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.models.spherical_admixture._documents import DocumentSource
-from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, draw_all, initial_latents
+from geodrift.models.spherical_admixture._latents import (
+    Latents,
+    MixtureSampler,
+    draw_all,
+    initial_latents,
+    renew_sums,
+)
 from geodrift.models.spherical_admixture._shear import shear, shear_prior
-from models.sam_problem import planted
+from models.sam_problem import planted, run
 
 KAPPA = 200.0
 
@@ -41,10 +47,20 @@ def test_documents_stay_and_sums_follow():
     np.testing.assert_allclose(directions(latents, topics), before, atol=2e-6)
     np.testing.assert_allclose((topics * velocities).sum(axis=1), 0.0, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(velocities, axis=1), speeds, rtol=1e-5)
+    renew_sums(latents, source)
     pull, coupling = latents.pull.copy(), latents.coupling.copy()
     statistics, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
     np.testing.assert_allclose(pull, statistics.pull, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(coupling, statistics.coupling, rtol=1e-4)
+
+
+def test_sums_do_not_drift_from_their_documents():
+    """A thousand passes with shear moves: an error that was sheared along would have grown without bound."""
+    _, engine = run(4000, batch_size=80, num_draws=10)
+    pull, coupling = engine.latents.pull.copy(), engine.latents.coupling.copy()
+    renew_sums(engine.latents, engine.source)
+    np.testing.assert_allclose(pull, engine.latents.pull, atol=1e-4)
+    np.testing.assert_allclose(coupling, engine.latents.coupling, atol=1e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.7, 3.0])

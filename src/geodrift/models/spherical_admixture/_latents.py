@@ -173,6 +173,12 @@ def _sums(latents: Latents, source: DocumentSource) -> dict[str, np.ndarray]:
     return {"pull": pull, "coupling": coupling}
 
 
+def renew_sums(latents: Latents, source: DocumentSource) -> None:
+    """Make the sums anew from the table; one pass over the corpus."""
+    sums = _sums(latents, source)
+    latents.pull[...], latents.coupling[...] = sums["pull"], sums["coupling"]
+
+
 def visit(
     latents: Latents,
     sampler: MixtureSampler,
@@ -320,7 +326,6 @@ def draw_all(
         latents.mixtures[documents], latents.step_sizes[documents] = new, step_sizes
         latents.inverse_norms[documents], latents.slopes[documents] = geometry(new, affinity, gram)
         accepted += float(acceptance.sum())
-    sums = _sums(latents, source)
-    latents.pull[...], latents.coupling[...] = sums["pull"], sums["coupling"]
+    renew_sums(latents, source)
     statistics = Statistics(latents.pull, latents.coupling, np.zeros(topics.shape[0]))
     return statistics, everything, accepted / source.num_documents

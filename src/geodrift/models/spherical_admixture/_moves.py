@@ -20,6 +20,7 @@ from geodrift.models.spherical_admixture._latents import (
     Statistics,
     draw_all,
     estimate,
+    renew_sums,
     visit,
 )
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -169,6 +170,7 @@ class StochasticMove:
         topics, velocities = np.array(state.position), np.array(state.velocity)
         num_moves = min(SHEARS_PER_TOPIC * topics.shape[0], SHEARS_PER_STEP * self.shear_interval)
         shear(latents, topics, velocities, self.shear_prior, rng, num_moves, adapting=adaptation > 0)
+        renew_sums(latents, self.source)
         return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 
 

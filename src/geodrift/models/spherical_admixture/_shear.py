@@ -14,7 +14,8 @@ The map with :math:`\epsilon' = -\epsilon/n` is its own inverse; the volume of (
     - \alpha K \log s_d \Big]
     - (V + 1) \log n + \log\frac{\pi(\beta')}{\pi(\beta)} + \log\frac{q(\epsilon')}{q(\epsilon)}
 
-and the sums follow exactly: P' = P L', M' = L M L'.
+The sums over documents follow as P' = P L', M' = L M L', but a rounding error in them would be sheared with
+them, again and again, with no document to renew it: they are made anew from the documents instead.
 """
 
 import math
@@ -111,6 +112,8 @@ def shear(
 ) -> float:
     """Make moves of random pairs of topics in place; cost O(D + V) a move.
 
+    The sums in ``latents`` are out of date afterwards; see `renew_sums`.
+
     A velocity is carried along by parallel transport, which keeps its Gaussian law.
 
     Args:
@@ -156,14 +159,4 @@ def shear(
             velocities[j] -= (velocities[j] @ new) / (1.0 + old @ new) * (old + new)
             topics[j] = new
             _shear_mixtures(latents.mixtures, latents.inverse_norms, latents.slopes, j, k, epsilon, norm)
-            _shear_sums(latents, j, k, epsilon, norm)
     return accepted / num_moves
-
-
-def _shear_sums(latents: Latents, j: int, k: int, epsilon: float, norm: float) -> None:
-    latents.pull[:, k] -= epsilon * latents.pull[:, j]
-    latents.pull[:, j] *= norm
-    latents.coupling[:, k] -= epsilon * latents.coupling[:, j]
-    latents.coupling[:, j] *= norm
-    latents.coupling[k] -= epsilon * latents.coupling[j]
-    latents.coupling[j] *= norm
