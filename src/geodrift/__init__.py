@@ -7,6 +7,7 @@ from geodrift import diagnostics as diagnostics
 from geodrift import estimators as estimators
 from geodrift import integrators as integrators
 from geodrift import manifolds as manifolds
+from geodrift import metrics as metrics
 from geodrift import samplers as samplers
 from geodrift import schedules as schedules
 from geodrift._errors import Result as Result
@@ -34,6 +35,7 @@ __all__ = [
     "integrators",
     "load",
     "manifolds",
+    "metrics",
     "models",
     "runs",
     "sample",
