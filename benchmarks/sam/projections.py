@@ -1,14 +1,18 @@
-"""Posterior standard deviations of 20 fixed projections of the topics, from one state at rest.
+"""Posterior standard deviations of 20 fixed projections of the topics: minibatches against all documents.
 
-Minibatches against all documents at each step.
+The subspace of the topics turns slowly (hundreds of passes), so each chain is a process of its own that may run
+for hours, writes what it has every few minutes, and can be stopped at any time.
 
-python benchmarks/sam/projections.py --train TRAIN.npz --out result.json
+    python benchmarks/sam/projections.py start --train TRAIN.npz --state state.npz
+    python benchmarks/sam/projections.py chain --train TRAIN.npz --state state.npz --batch-size 50 --out a.npz
+    python benchmarks/sam/projections.py chain --train TRAIN.npz --state state.npz --batch-size 1670 --out b.npz
+    python benchmarks/sam/projections.py compare a.npz b.npz --out result.json
 """
 
 import argparse
-import dataclasses
 import json
 import pathlib
+import time
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,73 +22,104 @@ from geodrift.data import Corpus
 from geodrift.models.spherical_admixture import Engine, Settings
 
 NUM_PROJECTIONS = 20
+NUM_TOPICS = 20
+SAVE_SECONDS = 120.0
 
 
-def projected(engine: Engine, steps: int, thin: int, projections: np.ndarray) -> np.ndarray:
-    """Projections along the next steps, [draw, projection]."""
-    values = []
-    for _ in range(steps // thin):
-        for _ in range(thin):
-            engine._step()
-        values.append(np.einsum("pkv,kv->p", projections, engine.topics()))
-    return np.array(values)
+def corpus_of(path: str) -> Corpus:
+    train = sp.load_npz(path).tocsr()
+    return Corpus.from_matrix(train, [str(i) for i in range(train.shape[1])])
 
 
-def continued(corpus: Corpus, settings: Settings, state: dict[str, np.ndarray]) -> Engine:
-    """An engine that takes up a state, perhaps with another batch size."""
-    engine = Engine(corpus, settings, seed=1)
-    engine.restore(state)
-    return engine
+def settings(batch_size: int = 50, mixture_draws: int = 8) -> Settings:
+    return Settings(
+        n_topics=NUM_TOPICS,
+        corpus_mean_concentration=1e4,
+        topic_concentration=1e4,
+        document_concentration=3e4,
+        doc_topic_prior=10.0,
+        batch_size=batch_size,
+        mixture_draws=mixture_draws,
+    )
+
+
+def start(arguments: argparse.Namespace) -> None:
+    """One chain to rest; both chains of the comparison begin at its end."""
+    engine = Engine(corpus_of(arguments.train), settings(), seed=0)
+    engine.plan(steps=2 * arguments.steps)
+    for _ in range(arguments.steps):
+        engine._step()
+    np.savez(arguments.state, **engine.state())
+
+
+def chain(arguments: argparse.Namespace) -> None:
+    """Projections along a chain, [draw, projection]."""
+    corpus = corpus_of(arguments.train)
+    chosen = settings(arguments.batch_size, arguments.mixture_draws)
+    engine = Engine(corpus, chosen, seed=1)
+    engine.restore(dict(np.load(arguments.state)))
+    projections = np.random.default_rng(0).normal(size=(NUM_PROJECTIONS, NUM_TOPICS * corpus.num_words))
+    projections /= np.linalg.norm(projections, axis=1, keepdims=True)
+    values, saved = [], time.monotonic()
+    for step in range(1, arguments.steps + 1):
+        engine._step()
+        if step % arguments.thin == 0:
+            values.append(projections @ engine.topics().ravel().astype(np.float64))
+        if time.monotonic() - saved > SAVE_SECONDS or step == arguments.steps:
+            saved = time.monotonic()
+            np.savez(
+                arguments.out,
+                values=np.array(values),
+                steps=step,
+                batch_size=arguments.batch_size,
+                processor_seconds=time.process_time(),
+                temperature=engine.temperature.value(),
+            )
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    runs = [dict(np.load(path)) for path in arguments.runs]
+    deviations = [run["values"].std(axis=0) for run in runs]
+    sizes = [np.array([float(gd.diagnostics.ess(x[None])) for x in run["values"].T]) for run in runs]
+    ratio = deviations[0] / deviations[1]
+    # A standard deviation from n independent draws of a normal law has the relative error 1/sqrt(2n).
+    error = np.sqrt(sum(1.0 / (2.0 * size) for size in sizes))
+    result = {
+        "ratio": ratio.round(3).tolist(),
+        "relative_error": error.round(3).tolist(),
+        "largest_deviation": float(np.abs(ratio - 1).max()),
+        "effective_sample_size": [size.round(1).tolist() for size in sizes],
+        "runs": [
+            {key: float(run[key]) for key in ("batch_size", "steps", "processor_seconds", "temperature")}
+            for run in runs
+        ],
+    }
+    print(json.dumps(result, indent=2))
+    if arguments.out:
+        pathlib.Path(arguments.out).write_text(json.dumps(result, indent=2))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--train", required=True)
-    parser.add_argument("--warm-up", type=int, default=12_000)
-    parser.add_argument("--steps", type=int, default=12_000, help="of the minibatch chain")
-    parser.add_argument("--full-steps", type=int, default=3000, help="of the chain on all documents")
-    parser.add_argument("--out")
+    commands = parser.add_subparsers(required=True)
+    for function, steps in ((start, 6000), (chain, 1_000_000)):
+        command = commands.add_parser(function.__name__)
+        command.set_defaults(function=function)
+        command.add_argument("--train", required=True)
+        command.add_argument("--state", required=True)
+        command.add_argument("--steps", type=int, default=steps)
+    command.add_argument("--batch-size", type=int, required=True)
+    command.add_argument("--mixture-draws", type=int, default=8)
+    command.add_argument("--thin", type=int, default=10)
+    command.add_argument("--out", required=True)
+    command = commands.add_parser("compare")
+    command.set_defaults(function=compare)
+    command.add_argument("runs", nargs=2)
+    command.add_argument("--out")
     arguments = parser.parse_args()
-    train = sp.load_npz(arguments.train).tocsr()
-    corpus = Corpus.from_matrix(train, [str(i) for i in range(train.shape[1])])
-    settings = Settings(
-        n_topics=20,
-        corpus_mean_concentration=1e4,
-        topic_concentration=1e4,
-        document_concentration=3e4,
-        doc_topic_prior=10.0,
-    )
-    first = Engine(corpus, settings, seed=0)
-    first.plan(steps=2 * arguments.warm_up)
-    for _ in range(arguments.warm_up):
-        first._step()
-    projections = np.random.default_rng(0).normal(size=(NUM_PROJECTIONS, 20, corpus.num_words))
-    projections /= np.linalg.norm(projections, axis=(1, 2), keepdims=True)
-    state = first.state()
-    runs = {
-        "minibatch": (settings, arguments.steps, 10),
-        "full": (dataclasses.replace(settings, batch_size=corpus.num_documents), arguments.full_steps, 5),
-    }
-    values, temperature = {}, {}
-    for name, (changed, steps, thin) in runs.items():
-        engine = continued(corpus, changed, state)
-        values[name] = projected(engine, steps, thin, projections)
-        temperature[name] = engine.temperature.value()
-    ess = {n: [float(gd.diagnostics.ess(x[None])) for x in v.T] for n, v in values.items()}
-    ratio = values["minibatch"].std(axis=0) / values["full"].std(axis=0)
-    result = {
-        "ratio": ratio.tolist(),
-        "largest_deviation": float(np.abs(ratio - 1).max()),
-        "least_effective_sample_size": {n: min(e) for n, e in ess.items()},
-        "configurational_temperature": temperature,
-        "settings": settings.to_dict(),
-        "steps": {n: s for n, (_, s, _) in runs.items()},
-    }
-    print(json.dumps({k: v for k, v in result.items() if k != "settings"}, indent=2))
-    if arguments.out:
-        pathlib.Path(arguments.out).write_text(json.dumps(result, indent=2))
+    arguments.function(arguments)
 
 
 if __name__ == "__main__":

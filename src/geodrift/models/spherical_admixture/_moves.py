@@ -34,8 +34,7 @@ FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
-SHEARS_PER_TOPIC = 10  # shear moves a pass over the corpus, at most
-SHEARS_PER_STEP = 5  # at most, so that they are a small part of the cost of a small corpus
+SHEARS_PER_TOPIC = 100  # shear moves a pass over the corpus; each costs O(D), so a step's share O(S)
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
@@ -164,12 +163,10 @@ class StochasticMove:
 
     def _shear(self, latents: Latents, state: Any, count: int, adaptation: float) -> Any:
         """Moves that mix topics while no document moves; see `shear`."""
-        rng = np.random.Generator(
-            np.random.Philox(key=[self.mixtures.seed, self.mixtures.chain], counter=[0, 0, 2, count])
-        )
+        stream = (self.mixtures.seed, self.mixtures.chain, count)
         topics, velocities = np.array(state.position), np.array(state.velocity)
-        num_moves = min(SHEARS_PER_TOPIC * topics.shape[0], SHEARS_PER_STEP * self.shear_interval)
-        shear(latents, topics, velocities, self.shear_prior, rng, num_moves, adapting=adaptation > 0)
+        num_moves = SHEARS_PER_TOPIC * topics.shape[0]
+        shear(latents, topics, velocities, self.shear_prior, stream, num_moves, adapting=adaptation > 0)
         renew_sums(latents, self.source)
         return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 
