@@ -1,11 +1,11 @@
 """Posterior standard deviations of 20 fixed projections of the topics: minibatches against all documents.
 
-The subspace of the topics turns slowly (hundreds of passes), so each chain is a process of its own that may run
-for hours, writes what it has every few minutes, and can be stopped at any time.
+The subspace of the topics turns slowly (hundreds of passes), so each chain is a process of its own that may
+run for hours, writes what it has every few minutes, and can be stopped at any time.
 
-    python benchmarks/sam/projections.py start --train TRAIN.npz --state state.npz
-    python benchmarks/sam/projections.py chain --train TRAIN.npz --state state.npz --batch-size 50 --out a.npz
-    python benchmarks/sam/projections.py chain --train TRAIN.npz --state state.npz --batch-size 1670 --out b.npz
+    python benchmarks/sam/projections.py start --train TRAIN.npz --state s.npz
+    python benchmarks/sam/projections.py chain --train TRAIN.npz --state s.npz --batch-size 50 --out a.npz
+    python benchmarks/sam/projections.py chain --train TRAIN.npz --state s.npz --batch-size 1670 --out b.npz
     python benchmarks/sam/projections.py compare a.npz b.npz --out result.json
 """
 

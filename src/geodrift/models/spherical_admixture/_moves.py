@@ -34,7 +34,7 @@ FRICTION_RANGE = (0.005, 0.2)  # of C h once warm and without gradient noise
 EARLY_FRICTION = 0.5  # added to C h at the start
 EARLY_STEPS = 200  # steps in which it falls by e
 TUNING_INTERVAL = 20
-SHEARS_PER_TOPIC = 100  # shear moves a pass over the corpus; each costs O(D), so a step's share O(S)
+SHEARS_PER_TOPIC = 200  # shear moves a pass over the corpus; each costs O(D), so a step's share O(S)
 TARGET_ACCEPTANCE = 0.8  # of geodesic Monte Carlo
 STEP_JITTER = 0.4  # of its tuned step, so that no soft direction comes back to where it was
 
