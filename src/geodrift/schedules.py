@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from geodrift._errors import is_concrete
@@ -100,5 +101,6 @@ def as_schedule(step_size: Any) -> Schedule:
 
 def check_positive(name: str, value: Array) -> None:
     """Raise ValueError when ``value`` is concrete and an entry is not positive and finite."""
-    if is_concrete(value) and not jnp.all((value > 0) & jnp.isfinite(value)):
+    # On the host: within jit even the comparison of two constants has no value.
+    if is_concrete(value) and not np.all((np.asarray(value) > 0) & np.isfinite(value)):
         raise ValueError(f"{name} = {value}: must be positive and finite")

@@ -11,6 +11,7 @@ from geodrift.metrics._expanded import ExpandedMean as ExpandedMean
 from geodrift.metrics._expanded import ExpandedNatural as ExpandedNatural
 from geodrift.metrics._reduced import ReducedMean as ReducedMean
 from geodrift.metrics._reduced import ReducedNatural as ReducedNatural
+from geodrift.metrics._rmsprop import RMSProp as RMSProp
 from geodrift.metrics._simplex import SimplexMetric as SimplexMetric
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ExpandedMean",
     "ExpandedNatural",
     "Metric",
+    "RMSProp",
     "ReducedMean",
     "ReducedNatural",
     "SimplexMetric",

@@ -44,6 +44,11 @@ class Metric(eqx.Module):
         del x
         return None
 
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether the chart is the positive orthant of a diagonal metric and `reflect` the absolute value."""
+        return False
+
     def divergence_inverse(self, x: Position) -> Tangent:
         r""":math:`\Gamma_j = \sum_k \partial_k (G^{-1})_{jk}`; Patterson & Teh (2013), after eq. 3."""
         return divergence(self.inverse, x)

@@ -67,13 +67,18 @@ class Diagonal(DiagonalMetric):
             return jax.grad(function)(x)
         if self.separable:
             return jax.jvp(function, (x,), (jax.tree.map(jnp.ones_like, x),))[1]
-        flat, unravel = ravel_pytree(x)
+        return diagonal_divergence(function, x)
 
-        def own(k: Array) -> Float[Array, ""]:
-            unit = jnp.zeros_like(flat).at[k].set(1)
-            return jax.jvp(lambda z: ravel_pytree(function(unravel(z)))[0], (flat,), (unit,))[1][k]
 
-        return unravel(jax.lax.map(own, jnp.arange(flat.size)))
+def diagonal_divergence(function: Callable[[Position], PyTree], x: Position) -> Tangent:
+    """The derivative of each entry of ``function(x)`` with respect to the same entry of x."""
+    flat, unravel = ravel_pytree(x)
+
+    def own(k: Array) -> Float[Array, ""]:
+        unit = jnp.zeros_like(flat).at[k].set(1)
+        return jax.jvp(lambda z: ravel_pytree(function(unravel(z)))[0], (flat,), (unit,))[1][k]
+
+    return unravel(jax.lax.map(own, jnp.arange(flat.size)))
 
 
 def _is_scalar(value: PyTree) -> bool:

@@ -46,6 +46,11 @@ class ExpandedMean(DiagonalMetric, SimplexMetric):
         r""":math:`\theta`."""
         return x
 
+    @property
+    def is_mirrored(self) -> bool:
+        """True."""
+        return True
+
     def divergence_inverse(self, x: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
         """1."""
         return jnp.ones_like(x)

@@ -7,7 +7,35 @@ from geodrift.samplers._gmc import GMC as GMC
 from geodrift.samplers._gmc import GMCState as GMCState
 from geodrift.samplers._gsgnht import GSGNHT as GSGNHT
 from geodrift.samplers._gsgnht import GSGNHTState as GSGNHTState
+from geodrift.samplers._preconditioned_sgld import PreconditionedSGLD as PreconditionedSGLD
+from geodrift.samplers._preconditioned_sgld import PreconditionedSGLDState as PreconditionedSGLDState
+from geodrift.samplers._rmld import RMLD as RMLD
+from geodrift.samplers._rmld import RMLDState as RMLDState
+from geodrift.samplers._sgfs import SGFS as SGFS
+from geodrift.samplers._sgfs import SGFSState as SGFSState
 from geodrift.samplers._sggmc import SGGMC as SGGMC
 from geodrift.samplers._sggmc import SGGMCState as SGGMCState
+from geodrift.samplers._sgld import SGLD as SGLD
+from geodrift.samplers._sgld import SGLDState as SGLDState
+from geodrift.samplers._sgrld import SGRLD as SGRLD
 
-__all__ = ["GMC", "GSGNHT", "SGGMC", "GMCState", "GSGNHTState", "Result", "SGGMCState", "Sampler", "StepInfo"]
+__all__ = [
+    "GMC",
+    "GSGNHT",
+    "RMLD",
+    "SGFS",
+    "SGGMC",
+    "SGLD",
+    "SGRLD",
+    "GMCState",
+    "GSGNHTState",
+    "PreconditionedSGLD",
+    "PreconditionedSGLDState",
+    "RMLDState",
+    "Result",
+    "SGFSState",
+    "SGGMCState",
+    "SGLDState",
+    "Sampler",
+    "StepInfo",
+]

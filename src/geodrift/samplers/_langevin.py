@@ -1,0 +1,164 @@
+"""The move of the first-order samplers: one Euler step of Langevin dynamics."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool
+
+from geodrift import _tree
+from geodrift._errors import is_concrete
+from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Tangent
+from geodrift.estimators import Estimator
+from geodrift.integrators._friction import friction_basis, inject
+from geodrift.manifolds import Euclidean, Manifold, Product, leaf_manifolds
+from geodrift.metrics import Metric
+from geodrift.samplers._base import StepInfo, result_code
+from geodrift.samplers._metric_noise import metric_drift, metric_noise
+
+
+class Move(NamedTuple):
+    """What one Euler step gives."""
+
+    position: Position
+    gradient_norm: Scalar
+    negative_variance: Bool[Array, ""]
+
+
+def inner_steps(
+    key: RandomKey,
+    estimator: Estimator,
+    num_steps: int,
+    reuse_batch: bool,
+    position: Position,
+    kept: Any,
+    batch: Batch,
+    move: Callable[[RandomKey, Position, Any], Move],
+) -> tuple[Move, Any]:
+    """L Euler steps: the last one's outcome with any negative variance, and the estimator's new state.
+
+    Args:
+        key: Random key.
+        estimator: Prepares each batch.
+        num_steps: L.
+        reuse_batch: Prepare one batch for all steps.
+        position: Where to start.
+        kept: The estimator's state.
+        batch: ``[L, batch]`` where each of several inner steps has its own, else ``[batch]``.
+        move: ``move(key, position, prepared)``: one step.
+    """
+
+    def prepare_and_move(key: RandomKey, position: Position, kept: Any, rows: Batch) -> tuple[Move, Any]:
+        key_prepare, key_move = jax.random.split(key)
+        prepared, kept = estimator.prepare(key_prepare, kept, position, rows)
+        return move(key_move, position, prepared), kept
+
+    if num_steps == 1:
+        return prepare_and_move(key, position, kept, batch)
+    if reuse_batch:
+        key_prepare, key_move = jax.random.split(key)
+        prepared, kept = estimator.prepare(key_prepare, kept, position, batch)
+
+        def again(position: Position, i: Count) -> tuple[Position, tuple]:
+            done = move(jax.random.fold_in(key_move, i), position, prepared)
+            return done.position, done[1:]
+
+        position, (norms, negative) = jax.lax.scan(again, position, jnp.arange(num_steps))
+        return Move(position, norms[-1], jnp.any(negative)), kept
+
+    def afresh(carry: tuple[Position, Any], xs: tuple) -> tuple[tuple[Position, Any], tuple]:
+        i, rows = xs
+        done, kept = prepare_and_move(jax.random.fold_in(key, i), *carry, rows)
+        return (done.position, kept), done[1:]
+
+    start = (position, kept)
+    (position, kept), (norms, negative) = jax.lax.scan(afresh, start, (jnp.arange(num_steps), batch))
+    return Move(position, norms[-1], jnp.any(negative)), kept
+
+
+def geodesic_langevin(
+    key: RandomKey, manifold: Manifold, x: Position, h: Scalar, gradient: Tangent, variance: NoiseVariance
+) -> Move:
+    """``x + h g + N(0, 2h - h^2 V)``, all of it tangent, along the geodesic.
+
+    Args:
+        key: Random key.
+        manifold: The manifold.
+        x: Position.
+        h: Step size, time.
+        gradient: Derivative of the log density in ambient coordinates, possibly noisy.
+        variance: V, covariance of the gradient's noise, to be subtracted; or None.
+    """
+    gradient = manifold.riemannian_gradient(x, _like(gradient, x))
+    leaves, structure = jax.tree.flatten(x)
+    variances = [None] * len(leaves) if variance is None else _tree.broadcast_prefix(variance, x)
+    noise, negative = [], jnp.zeros((), bool)
+    for i, (m, leaf, v) in enumerate(zip(leaf_manifolds(manifold, x), leaves, variances, strict=True)):
+        time = jnp.asarray(h, leaf.dtype)
+        v = None if v is None else jnp.asarray(v, leaf.dtype)
+        basis = friction_basis(m, leaf, jnp.ones((), leaf.dtype), None, v)
+        leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
+        drawn, below = inject(leaf_key, m, leaf, basis, time, v, "N", "injected")
+        noise.append(drawn)
+        negative = negative if below is None else negative | below
+    move = _tree.axpy(h, gradient, jax.tree.unflatten(structure, noise))
+    position, _ = manifold.geodesic(x, move, 1.0)
+    return Move(position, jnp.sqrt(manifold.inner(x, gradient, gradient)), negative)
+
+
+def metric_langevin(
+    key: RandomKey, metric: Metric, x: Position, h: Scalar, gradient: Tangent, variance: NoiseVariance
+) -> Move:
+    r"""``x + h (G^-1 g + Gamma) + N(0, 2h G^-1 - h^2 G^-1 V G^-1)``, mirrored into the metric's chart.
+
+    Args:
+        key: Random key.
+        metric: G.
+        x: Position.
+        h: Step size, time.
+        gradient: Derivative of the log density, possibly noisy.
+        variance: V, covariance of the gradient's noise, to be subtracted; or None.
+    """
+    gradient = _like(gradient, x)
+    drift = metric_drift(metric, x, gradient)
+    noise, negative = metric_noise(key, metric, x, h, variance)
+    position, _ = metric.reflect(_tree.add(x, _tree.axpy(h, drift, noise)))
+    norm = jnp.linalg.norm(ravel_pytree(gradient)[0])
+    return Move(position, norm, negative)
+
+
+def langevin_info(
+    manifold: Manifold, position: Position, norm: Scalar, negative: Bool[Array, ""]
+) -> StepInfo:
+    """What a first-order step reports: it has no velocity and no test."""
+    code, residual = result_code(manifold, position, norm, negative)
+    nothing = jnp.full((), jnp.nan, norm.dtype)
+    return StepInfo(code, residual, nothing, norm, nothing)
+
+
+def check_flat(sampler: str, manifold: Manifold) -> None:
+    """Raise ValueError unless every part of the manifold is Euclidean."""
+    tree = manifold.tree if isinstance(manifold, Product) else manifold
+    for part in jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, Manifold)):
+        if not isinstance(part, Euclidean):
+            raise ValueError(
+                f"manifold = {part!r}: {sampler} with a metric moves in a chart of R^n: give Euclidean, or"
+                " no metric"
+            )
+
+
+def check_inside(metric: Metric, position: Position) -> None:
+    """Raise ValueError where a concrete position is outside the metric's chart."""
+    _, signs = metric.reflect(position)
+    for leaf, sign in zip(jax.tree.leaves(position), jax.tree.leaves(signs), strict=True):
+        if is_concrete(leaf) and is_concrete(sign) and jnp.any(sign < 0):
+            raise ValueError(
+                f"position has entries as low as {jnp.min(leaf):.3g}: {type(metric).__name__} needs a"
+                " position inside its chart; give metric.reflect(position)[0]"
+            )
+
+
+def _like(gradient: Tangent, x: Position) -> Tangent:
+    return jax.tree.map(lambda g, leaf: g.astype(leaf.dtype), gradient, x)
