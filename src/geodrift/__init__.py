@@ -8,6 +8,7 @@ from geodrift import estimators as estimators
 from geodrift import integrators as integrators
 from geodrift import manifolds as manifolds
 from geodrift import metrics as metrics
+from geodrift import processes as processes
 from geodrift import samplers as samplers
 from geodrift import schedules as schedules
 from geodrift._errors import Result as Result
@@ -37,6 +38,7 @@ __all__ = [
     "manifolds",
     "metrics",
     "models",
+    "processes",
     "runs",
     "sample",
     "samplers",

@@ -11,6 +11,10 @@ from geodrift.samplers._preconditioned_sgld import PreconditionedSGLD as Precond
 from geodrift.samplers._preconditioned_sgld import PreconditionedSGLDState as PreconditionedSGLDState
 from geodrift.samplers._rmld import RMLD as RMLD
 from geodrift.samplers._rmld import RMLDState as RMLDState
+from geodrift.samplers._scir import SCIR as SCIR
+from geodrift.samplers._scir import ExponentialOU as ExponentialOU
+from geodrift.samplers._scir import HostSCIR as HostSCIR
+from geodrift.samplers._scir import SCIRState as SCIRState
 from geodrift.samplers._sgfs import SGFS as SGFS
 from geodrift.samplers._sgfs import SGFSState as SGFSState
 from geodrift.samplers._sggmc import SGGMC as SGGMC
@@ -23,16 +27,20 @@ __all__ = [
     "GMC",
     "GSGNHT",
     "RMLD",
+    "SCIR",
     "SGFS",
     "SGGMC",
     "SGLD",
     "SGRLD",
+    "ExponentialOU",
     "GMCState",
     "GSGNHTState",
+    "HostSCIR",
     "PreconditionedSGLD",
     "PreconditionedSGLDState",
     "RMLDState",
     "Result",
+    "SCIRState",
     "SGFSState",
     "SGGMCState",
     "SGLDState",

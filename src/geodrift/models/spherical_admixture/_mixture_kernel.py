@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.models._random_streams import fill_normal, open_stream, uniform
+from geodrift._random_streams import fill_normal, open_stream, uniform
 
 TARGET_ACCEPTANCE = 0.8
 WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs more than they save

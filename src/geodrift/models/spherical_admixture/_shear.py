@@ -29,8 +29,8 @@ import numba
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from geodrift._random_streams import fill_normal, open_stream, uniform
 from geodrift.distributions import host_log_normaliser, host_mean_resultant_length
-from geodrift.models._random_streams import fill_normal, open_stream, uniform
 from geodrift.models.spherical_admixture._latents import Latents
 
 TARGET_ACCEPTANCE = 0.44  # of a random walk in one dimension (Roberts and Rosenthal 2001)

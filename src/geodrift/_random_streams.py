@@ -1,6 +1,6 @@
 """Counter-based random numbers for compiled kernels.
 
-A stream is one 64-bit word, made from (seed, chain, step, document); it advances by a fixed odd constant and
+A stream is one 64-bit word, made from (seed, chain, step, item); it advances by a fixed odd constant and
 is scrambled on the way out (SplitMix64: Steele, Lea and Flood 2014). Draws therefore depend on what is drawn
 for, never on which thread draws it or in what order.
 """
@@ -25,12 +25,30 @@ def scramble(word: np.uint64) -> np.uint64:
 
 
 @numba.njit(cache=True)
-def open_stream(seed: int, chain: int, step: int, item: int) -> np.uint64:
-    """The stream of one (seed, chain, step, item)."""
+def open_family(seed: int, chain: int, step: int) -> np.uint64:
+    """What the streams of one (seed, chain, step) have in common; `open_member` makes them of it."""
     word = scramble(np.uint64(seed) + _GOLDEN)
     word = scramble(word ^ (np.uint64(chain) + _MIX_1))
-    word = scramble(word ^ (np.uint64(step) + _MIX_2))
-    return scramble(word ^ (np.uint64(item) + _GOLDEN))
+    return scramble(word ^ (np.uint64(step) + _MIX_2))
+
+
+@numba.njit(cache=True, inline="always")
+def open_member(family: np.uint64, item: int) -> np.uint64:
+    """The stream of one item of a family."""
+    return scramble(family ^ (np.uint64(item) + _GOLDEN))
+
+
+@numba.njit(cache=True)
+def open_stream(seed: int, chain: int, step: int, item: int) -> np.uint64:
+    """The stream of one (seed, chain, step, item)."""
+    return open_member(open_family(seed, chain, step), item)
+
+
+@numba.njit(cache=True, inline="always")
+def next_word(stream: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """64 random bits and the stream after them."""
+    stream = stream + _GOLDEN
+    return scramble(stream), stream
 
 
 @numba.njit(cache=True, inline="always")

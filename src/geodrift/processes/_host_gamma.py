@@ -1,0 +1,38 @@
+"""Exact Gamma draws for compiled kernels."""
+
+import math
+
+import numba
+import numpy as np
+
+from geodrift._random_streams import uniform
+from geodrift.processes._host_normal_exponential import normal
+
+
+@numba.njit(cache=True, error_model="numpy", forceinline=True)
+def gamma(shape: float, stream: np.uint64) -> tuple[float, np.uint64]:
+    """A Gamma draw of a shape of at least 1, and the stream after it; Marsaglia and Tsang (2000).
+
+    With d = shape - 1/3, c = 1 / sqrt(9 d) and y = c x, the cube d (1 + y)^3 of a normal x is taken with
+    probability exp(-c^2 x^4 g(y) / 9), where g(y) = 3/4 - 3y/5 + y^2/2 - ... is the rest of a logarithm's
+    series. For y > -3/4 it is at most 3/4 - 3y/5 + 1.49 y^2, and exp(-t) > 1 - t: that squeeze leaves the
+    logarithms to a third of the draws that Marsaglia and Tsang's own, 1 - 0.0331 x^4, leaves to them.
+    """
+    d = shape - 1.0 / 3.0
+    c_squared = 1.0 / (9.0 * d)
+    c = math.sqrt(c_squared)
+    while True:
+        x, stream = normal(stream)
+        y = c * x
+        if y <= -1.0:
+            continue
+        v = (1.0 + y) * (1.0 + y) * (1.0 + y)
+        u, stream = uniform(stream)
+        squared = x * x
+        most = (1.0 / 9.0) * c_squared * squared * squared * (0.75 - y * (0.6 - 1.49 * y))
+        if u < 1.0 - most and y > -0.75:
+            return d * v, stream
+        # log v - (v - 1) without the cancellation of v near 1, at shapes beyond 1e8.
+        bend = 3.0 * (math.log1p(y) - y) - y * y * (3.0 + y)
+        if math.log(u) < 0.5 * squared + d * bend:
+            return d * v, stream
