@@ -12,7 +12,8 @@ class Composition(NamedTuple):
 
     name: str
     flows: tuple[tuple[str, float], ...]
-    """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping only, N noise only."""
+    """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping only, E Euler's step of
+    the damping, N noise only."""
 
     subtraction: Literal["block", "split", "injected"]
     """Where the gradient noise enters relative to the injected noise: both in one block around O at one
@@ -33,6 +34,9 @@ COMPOSITIONS = {
         Composition(
             "liu", (("A", 0.5), ("D", 0.5), ("B", 1.0), ("N", 1.0), ("D", 0.5), ("A", 0.5)), "injected"
         ),
+        # Chen et al. (2014), eq. 13, with the new position in the velocity's step: both old is explicit Euler,
+        # which diverges. Damping, kick and noise all read the velocity that the step began with.
+        Composition("chen", (("A", 1.0), ("E", 1.0), ("B", 1.0), ("N", 1.0)), "injected"),
     )
 }
 

@@ -27,7 +27,7 @@ from geodrift.manifolds import Manifold
 class Basis(NamedTuple):
     """Damping rate and noise strength, along the coordinates or along the columns of ``vectors``."""
 
-    rate: Float[Array, "..."]  # scalar, or [..., n] with vectors
+    rate: Float[Array, "..."]  # scalar, [..., n] with vectors or with a thermostat for each coordinate
     strength: Float[Array, "..."]
     vectors: Float[Array, "... n n"] | None
 
@@ -48,7 +48,7 @@ def friction_basis(
     manifold: Manifold,
     x: Float[Array, "*batch n"],
     friction: Float[Array, "..."],
-    damping: Scalar | None,
+    damping: Float[Array, "..."] | None,
     variance: Float[Array, "..."] | None,
 ) -> Basis:
     r"""The directions in which friction acts independently.
@@ -58,13 +58,17 @@ def friction_basis(
         x: The leaf.
         friction: C: a scalar, or symmetric positive definite ``[..., n, n]``, which acts as :math:`\Lambda C
             \Lambda`.
-        damping: The thermostat's scalar that replaces C in the damping, or None.
+        damping: The thermostat that replaces C in the damping, a scalar or an array like the leaf; or None.
         variance: The gradient noise that will be subtracted: a matrix needs a basis too.
     """
+    coordinatewise = damping is not None and damping.ndim > 0
     damping = friction if damping is None else damping
     if friction.ndim == 0 and (variance is None or not is_matrix(variance, x)):
         return Basis(damping, friction, None)
     projector = _projector(manifold, x)
+    if coordinatewise:
+        # A rate for each coordinate: the coordinates are the directions, and the space is flat.
+        return Basis(damping, jnp.broadcast_to(friction, x.shape), projector)
     matrix = projector if friction.ndim == 0 else projector @ friction @ projector
     eigenvalues, vectors = jnp.linalg.eigh((matrix + jnp.swapaxes(matrix, -1, -2)) / 2)
     eigenvalues = jnp.maximum(eigenvalues, 0)
@@ -73,9 +77,9 @@ def friction_basis(
     return Basis(eigenvalues, eigenvalues, vectors)
 
 
-def damp(basis: Basis, v: Float[Array, "*batch n"], t: Scalar) -> Float[Array, "*batch n"]:
-    """``exp(-r t) v``."""
-    decay = jnp.exp(-basis.rate * t)
+def damp(basis: Basis, v: Float[Array, "*batch n"], t: Scalar, flow: str = "D") -> Float[Array, "*batch n"]:
+    """``exp(-r t) v``, or Euler's ``(1 - r t) v`` where the flow is E."""
+    decay = 1 - basis.rate * t if flow == "E" else jnp.exp(-basis.rate * t)
     if basis.vectors is None:
         return decay * v
     return _rotate(basis.vectors, decay * _rotate(jnp.swapaxes(basis.vectors, -1, -2), v))

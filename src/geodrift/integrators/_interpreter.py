@@ -20,7 +20,8 @@ class Phase(NamedTuple):
     position: Position
     velocity: Tangent
     thermostat: PyTree[Float[Array, ""]] | None
-    """None, one scalar for all leaves, or a tree of scalars, one for each leaf of the position."""
+    """None, one scalar for all leaves, or a tree like the position's: of scalars, one for each leaf, or of arrays
+    of the leaves' shapes, one for each coordinate of a flat space."""
 
 
 class StepOutcome(NamedTuple):
@@ -48,7 +49,7 @@ def integrate(
         manifold: The manifold.
         phase: Position, velocity and thermostat. A thermostat :math:`\xi` replaces C in the damping and
             moves with the drifts: :math:`d\xi = (|v|^2 / m - 1) dt`, m the manifold's dimension (Liu et al.
-            2016, eq. 6).
+            2016, eq. 6), or :math:`d\xi_i = (v_i^2 - 1) dt` where there is one for each coordinate.
         step_size: h, in time.
         friction: C: a prefix of the position's tree of scalars or matrices ``[..., n, n]``.
         gradient: Derivative of the log density in ambient coordinates, possibly noisy.
@@ -117,15 +118,15 @@ class _Walk:
         if self.bases is None:
             self._find_bases(leaves, noise_variance(self.phase.position))
         velocities = jax.tree.leaves(self.phase.velocity)
-        if flow != "D":
+        if flow in "ON":
             if self.injections > 1:
                 key = jax.random.fold_in(key, self.injected)
             self.injected += 1
         for i, (manifold, x, v) in enumerate(zip(self.manifolds, leaves, velocities, strict=True)):
             h = jnp.asarray(fraction * self.step_size, x.dtype)
             if flow != "N":
-                v = damp(self.bases[i], v, h)
-            if flow != "D":
+                v = damp(self.bases[i], v, h, flow)
+            if flow in "ON":
                 leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
                 subtraction = self.composition.subtraction
                 noise, negative = inject(
@@ -153,6 +154,8 @@ class _Walk:
         self.bases = [friction_basis(*row) for row in rows]
 
     def _heated(self, thermostat: PyTree, position: Position, velocity: Tangent, t: Scalar) -> PyTree:
+        if any(xi.ndim for xi in jax.tree.leaves(thermostat)):
+            return jax.tree.map(lambda xi, v: (xi + t * (v * v - 1)).astype(xi.dtype), thermostat, velocity)
         if self.structure.num_leaves == 1 or jax.tree.structure(thermostat) != self.structure:
             shape = _tree.shapes(position)
             excess = self.manifold.inner(position, velocity, velocity) / self.manifold.dim(shape) - 1

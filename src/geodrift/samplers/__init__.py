@@ -19,8 +19,10 @@ from geodrift.samplers._sgfs import SGFS as SGFS
 from geodrift.samplers._sgfs import SGFSState as SGFSState
 from geodrift.samplers._sggmc import SGGMC as SGGMC
 from geodrift.samplers._sggmc import SGGMCState as SGGMCState
+from geodrift.samplers._sghmc import SGHMC as SGHMC
 from geodrift.samplers._sgld import SGLD as SGLD
 from geodrift.samplers._sgld import SGLDState as SGLDState
+from geodrift.samplers._sgnht import SGNHT as SGNHT
 from geodrift.samplers._sgrld import SGRLD as SGRLD
 
 __all__ = [
@@ -30,7 +32,9 @@ __all__ = [
     "SCIR",
     "SGFS",
     "SGGMC",
+    "SGHMC",
     "SGLD",
+    "SGNHT",
     "SGRLD",
     "ExponentialOU",
     "GMCState",

@@ -1,6 +1,5 @@
 """Geodesic stochastic gradient Nosé-Hoover thermostats; Liu, Zhu & Song (2016), eq. 6, Algorithm 2."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,12 +11,12 @@ from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
-from geodrift.manifolds import Manifold
-from geodrift.samplers._base import Sampler, StepInfo, check_position
-from geodrift.samplers._kinetic import KineticSettings, check_kinetic, kinetic_step
+from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
+from geodrift.samplers._base import StepInfo
+from geodrift.samplers._kinetic import KineticSampler
 from geodrift.schedules import Schedule, as_schedule
 
-_THERMOSTATS = ("global", "leaf")
+_THERMOSTATS = ("global", "leaf", "coordinate")
 
 
 class GSGNHTState(NamedTuple):
@@ -25,12 +24,12 @@ class GSGNHTState(NamedTuple):
 
     position: Position
     velocity: Tangent
-    thermostat: PyTree[Float[Array, ""]]  # xi: a scalar, or a tree of scalars like the position
+    thermostat: PyTree[Float[Array, "..."]]  # xi: a scalar, or a tree of scalars or arrays like the position
     estimator: Any  # the estimator's kept state
     count: Count  # steps taken
 
 
-class GSGNHT(Sampler):
+class GSGNHT(KineticSampler):
     r"""Langevin dynamics on a manifold whose damping adapts to gradient noise of unknown, isotropic variance.
 
     .. math:: dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad d\xi = (|v|^2 / m - 1)\,dt
@@ -47,7 +46,7 @@ class GSGNHT(Sampler):
         friction: C, 1/time; a number. The thermostat starts there.
         num_steps: L, inner steps in one draw.
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
-            dimension.
+            dimension; ``"coordinate"``: one for each coordinate, where the manifold is Euclidean.
         composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat
             holds at 1 the temperature of the velocity in the drifts, which BAOAB has at 1 when the positions
             are right; in ABOBA it is then above 1 by a term in h squared, so that the thermostat cools the
@@ -76,45 +75,29 @@ class GSGNHT(Sampler):
             raise ValueError(
                 f"friction has shape {self.friction.shape}: under a thermostat it must be a number"
             )
-        check_kinetic(self._settings(jnp.zeros((), jnp.int32)))
-
-    @property
-    def batch_axes(self) -> tuple[int, ...]:
-        """``(L,)`` where each of several inner steps takes its own batch."""
-        return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
-
-    def on_all_data(self) -> "GSGNHT":
-        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
-        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
 
     def init(self, key: RandomKey, position: Position) -> GSGNHTState:
-        """A state with a velocity drawn at temperature 1 and the thermostat at C."""
-        position = check_position(self.manifold, position)
-        key_velocity, key_estimator = jax.random.split(key)
+        """A state with a velocity drawn at temperature 1 and the thermostat at C.
+
+        Raises:
+            ValueError: The position is not on the manifold, or has a leaf that is not flat under a thermostat
+                for each coordinate.
+        """
+        position, velocity, kept = self._start(key, position)
         thermostat = self.friction
         if self.thermostat == "leaf":
             thermostat = jax.tree.map(lambda x: self.friction.astype(x.dtype), position)
-        return GSGNHTState(
-            position=position,
-            velocity=self.manifold.random_tangent(key_velocity, position),
-            thermostat=thermostat,
-            estimator=self.estimator.on(self.manifold).init(key_estimator, position),
-            count=jnp.zeros((), jnp.int32),
-        )
+        elif self.thermostat == "coordinate":
+            if not all(isinstance(m, Euclidean) for m in leaf_manifolds(self.manifold, position)):
+                raise ValueError(
+                    "thermostat = 'coordinate': the coordinates of a curved manifold are not independent;"
+                    " give 'global' or 'leaf'"
+                )
+            thermostat = jax.tree.map(lambda x: jnp.full_like(x, self.friction), position)
+        return GSGNHTState(position, velocity, thermostat, kept, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: GSGNHTState, batch: Batch = None) -> tuple[GSGNHTState, StepInfo]:
         """L inner steps of the composition."""
         phase = Phase(state.position, state.velocity, state.thermostat)
-        phase, kept, info = kinetic_step(key, self._settings(state.count), phase, state.estimator, batch)
+        phase, kept, info = self._move(key, state.count, phase, state.estimator, batch)
         return GSGNHTState(*phase, kept, state.count + 1), info
-
-    def _settings(self, count: Count) -> KineticSettings:
-        return KineticSettings(
-            estimator=self.estimator,
-            manifold=self.manifold,
-            step_size=self.step_size(count),
-            friction=self.friction,
-            num_steps=self.num_steps,
-            composition=self.composition,
-            reuse_batch=self.reuse_batch,
-        )

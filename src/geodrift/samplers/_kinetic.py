@@ -1,112 +1,142 @@
-"""The step that the samplers with friction share: L passes of a composition, each with a minibatch."""
+"""What the samplers with friction share: L passes of a flow, each with a minibatch of its own."""
 
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Self
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift._errors import is_concrete
-from geodrift._types import Batch, Count, RandomKey, Scalar
+from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.manifolds import Manifold
-from geodrift.samplers._base import StepInfo, kinetic_temperature, result_code
+from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
+from geodrift.schedules import Schedule
 
 
-class KineticSettings(NamedTuple):
-    """What a kinetic step needs of its sampler."""
+class InnerSteps(Sampler):
+    """A sampler whose draw is L inner steps, each with a minibatch of its own unless ``reuse_batch``."""
 
-    estimator: Estimator
-    manifold: Manifold
-    step_size: Scalar  # at this count
-    friction: PyTree
-    num_steps: int
-    composition: str
-    reuse_batch: bool
+    estimator: eqx.AbstractVar[Estimator]
+    num_steps: eqx.AbstractVar[int]
+    reuse_batch: eqx.AbstractVar[bool]
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.num_steps, int) or self.num_steps < 1:
+            raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
+
+    @property
+    def batch_axes(self) -> tuple[int, ...]:
+        """``(L,)`` where each of several inner steps takes its own batch."""
+        return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
+
+    def on_all_data(self) -> Self:
+        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
+        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
 
 
-def kinetic_step(
-    key: RandomKey, settings: KineticSettings, phase: Phase, kept: Any, batch: Batch
-) -> tuple[Phase, Any, StepInfo]:
-    """L inner steps.
+class KineticSampler(InnerSteps):
+    """A sampler whose inner step is a composition on a manifold."""
+
+    manifold: eqx.AbstractVar[Manifold]
+    step_size: eqx.AbstractVar[Schedule]
+    friction: eqx.AbstractVar[PyTree]
+    composition: eqx.AbstractVar[str]
+
+    def __check_init__(self) -> None:
+        composition_named(self.composition)
+        for leaf in jax.tree.leaves(self.friction):
+            _check_friction(leaf)
+
+    def _start(self, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
+        """The position checked, a velocity drawn at temperature 1, and the estimator's state."""
+        position = check_position(self.manifold, position)
+        key_velocity, key_estimator = jax.random.split(key)
+        velocity = self.manifold.random_tangent(key_velocity, position)
+        return position, velocity, self.estimator.on(self.manifold).init(key_estimator, position)
+
+    def _move(
+        self, key: RandomKey, count: Count, phase: Phase, kept: Any, batch: Batch
+    ) -> tuple[Phase, Any, StepInfo]:
+        """L inner steps from a phase: the new phase, the estimator's new state, and the information."""
+        estimator = self.estimator.on(self.manifold)
+        composition, h = composition_named(self.composition), self.step_size(count)
+
+        def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+            return integrate(
+                key,
+                composition,
+                self.manifold,
+                phase,
+                h,
+                self.friction,
+                lambda position: estimator.gradient(position, prepared),
+                lambda position: estimator.noise_variance(position, prepared),
+            )
+
+        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, kept, batch)
+        return phase, kept, phase_info(self.manifold, phase, outcome)
+
+
+def inner_steps(
+    key: RandomKey,
+    sampler: InnerSteps,
+    estimator: Estimator,
+    flow: Callable[[RandomKey, Phase, Any], tuple[Phase, StepOutcome]],
+    phase: Phase,
+    kept: Any,
+    batch: Batch,
+) -> tuple[Phase, Any, StepOutcome]:
+    """L times the preparation of a batch and a flow.
 
     Args:
         key: Random key.
-        settings: The sampler's.
-        phase: Position, velocity and thermostat.
+        sampler: Gives L and whether a batch is kept over the L steps.
+        estimator: The sampler's, on its manifold.
+        flow: One inner step, given a key, the phase and what the estimator prepared.
+        phase: Where to start.
         kept: The estimator's state.
         batch: ``[L, batch]`` where each inner step has its own, else ``[batch]``.
 
     Returns:
-        The new phase, the estimator's new state, and the information of the step.
+        The new phase, the estimator's new state, and the last outcome.
     """
-    estimator, steps = settings.estimator.on(settings.manifold), settings.num_steps
+    steps = sampler.num_steps
+
+    def prepare_and_flow(key: RandomKey, phase: Phase, kept: Any, rows: Batch) -> tuple:
+        key_prepare, key_move = jax.random.split(key)
+        prepared, kept = estimator.prepare(key_prepare, kept, phase.position, rows)
+        phase, outcome = flow(key_move, phase, prepared)
+        return phase, kept, outcome
+
     if steps == 1:
-        phase, kept, outcome = _prepare_and_move(key, settings, estimator, phase, kept, batch)
-    elif settings.reuse_batch:
+        return prepare_and_flow(key, phase, kept, batch)
+    if sampler.reuse_batch:
         key_prepare, key_move = jax.random.split(key)
         prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
+        phase, outcomes = jax.lax.scan(
+            lambda phase, i: flow(jax.random.fold_in(key_move, i), phase, prepared), phase, jnp.arange(steps)
+        )
+        return phase, kept, _last(outcomes)
 
-        def move(phase: Phase, i: Count) -> tuple[Phase, StepOutcome]:
-            return _move(jax.random.fold_in(key_move, i), settings, estimator, phase, prepared)
+    def inner(carry: tuple[Phase, Any], xs: tuple) -> tuple[tuple[Phase, Any], StepOutcome]:
+        i, rows = xs
+        phase, kept, outcome = prepare_and_flow(jax.random.fold_in(key, i), *carry, rows)
+        return (phase, kept), outcome
 
-        phase, outcomes = jax.lax.scan(move, phase, jnp.arange(steps))
-        outcome = _last(outcomes)
-    else:
-
-        def inner(carry: tuple[Phase, Any], xs: tuple) -> tuple[tuple[Phase, Any], StepOutcome]:
-            i, rows = xs
-            key_inner = jax.random.fold_in(key, i)
-            phase, kept, outcome = _prepare_and_move(key_inner, settings, estimator, *carry, rows)
-            return (phase, kept), outcome
-
-        (phase, kept), outcomes = jax.lax.scan(inner, (phase, kept), (jnp.arange(steps), batch))
-        outcome = _last(outcomes)
-    return phase, kept, _info(settings, phase, outcome)
+    (phase, kept), outcomes = jax.lax.scan(inner, (phase, kept), (jnp.arange(steps), batch))
+    return phase, kept, _last(outcomes)
 
 
-def check_kinetic(settings: KineticSettings) -> None:
-    """Raise ValueError where an argument of the constructor is outside its range."""
-    composition_named(settings.composition)
-    if not isinstance(settings.num_steps, int) or settings.num_steps < 1:
-        raise ValueError(f"num_steps = {settings.num_steps!r}: must be a whole number, 1 or more")
-    for leaf in jax.tree.leaves(settings.friction):
-        _check_friction(leaf)
-
-
-def _prepare_and_move(
-    key: RandomKey, settings: KineticSettings, estimator: Estimator, phase: Phase, kept: Any, batch: Batch
-) -> tuple[Phase, Any, StepOutcome]:
-    key_prepare, key_move = jax.random.split(key)
-    prepared, kept = estimator.prepare(key_prepare, kept, phase.position, batch)
-    phase, outcome = _move(key_move, settings, estimator, phase, prepared)
-    return phase, kept, outcome
-
-
-def _move(
-    key: RandomKey, settings: KineticSettings, estimator: Estimator, phase: Phase, prepared: Any
-) -> tuple[Phase, StepOutcome]:
-    return integrate(
-        key,
-        composition_named(settings.composition),
-        settings.manifold,
-        phase,
-        settings.step_size,
-        settings.friction,
-        lambda position: estimator.gradient(position, prepared),
-        lambda position: estimator.noise_variance(position, prepared),
-    )
-
-
-def _last(outcomes: StepOutcome) -> StepOutcome:
-    return StepOutcome(outcomes.gradient_norm[-1], jnp.any(outcomes.negative_variance))
-
-
-def _info(settings: KineticSettings, phase: Phase, outcome: StepOutcome) -> StepInfo:
-    temperature = kinetic_temperature(settings.manifold, phase.position, phase.velocity)
+def phase_info(manifold: Manifold, phase: Phase, outcome: StepOutcome) -> StepInfo:
+    """The information of a step without a Metropolis test."""
+    temperature = kinetic_temperature(manifold, phase.position, phase.velocity)
     code, residual = result_code(
-        settings.manifold, phase.position, temperature + outcome.gradient_norm, outcome.negative_variance
+        manifold, phase.position, temperature + outcome.gradient_norm, outcome.negative_variance
     )
     return StepInfo(
         result=code,
@@ -115,6 +145,10 @@ def _info(settings: KineticSettings, phase: Phase, outcome: StepOutcome) -> Step
         gradient_norm=outcome.gradient_norm,
         acceptance=jnp.full((), jnp.nan, temperature.dtype),
     )
+
+
+def _last(outcomes: StepOutcome) -> StepOutcome:
+    return StepOutcome(outcomes.gradient_norm[-1], jnp.any(outcomes.negative_variance))
 
 
 def _check_friction(friction: Array) -> None:

@@ -1,10 +1,8 @@
 """Stochastic gradient geodesic Monte Carlo; Liu, Zhu & Song (2016), sections 3.2 and 3.3, Algorithm 1."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
@@ -13,8 +11,8 @@ from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
 from geodrift.manifolds import Manifold
-from geodrift.samplers._base import Sampler, StepInfo, check_position
-from geodrift.samplers._kinetic import KineticSettings, check_kinetic, kinetic_step
+from geodrift.samplers._base import StepInfo
+from geodrift.samplers._kinetic import KineticSampler
 from geodrift.schedules import Schedule, as_schedule
 
 
@@ -27,7 +25,7 @@ class SGGMCState(NamedTuple):
     count: Count  # steps taken
 
 
-class SGGMC(Sampler):
+class SGGMC(KineticSampler):
     r"""Langevin dynamics with friction on a manifold, from noisy gradients.
 
     .. math:: dx = v\,dt, \quad dv = \nabla \log p\,dt - C v\,dt + \sqrt{2C}\,dW
@@ -67,42 +65,13 @@ class SGGMC(Sampler):
     composition: str = eqx.field(static=True, default="ABOBA")
     reuse_batch: bool = eqx.field(static=True, default=False)
 
-    def __check_init__(self) -> None:
-        check_kinetic(self._settings(jnp.zeros((), jnp.int32)))
-
-    @property
-    def batch_axes(self) -> tuple[int, ...]:
-        """``(L,)`` where each of several inner steps takes its own batch."""
-        return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
-
-    def on_all_data(self) -> "SGGMC":
-        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
-        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
-
     def init(self, key: RandomKey, position: Position) -> SGGMCState:
         """A state with a velocity drawn at temperature 1."""
-        position = check_position(self.manifold, position)
-        key_velocity, key_estimator = jax.random.split(key)
-        return SGGMCState(
-            position=position,
-            velocity=self.manifold.random_tangent(key_velocity, position),
-            estimator=self.estimator.on(self.manifold).init(key_estimator, position),
-            count=jnp.zeros((), jnp.int32),
-        )
+        position, velocity, kept = self._start(key, position)
+        return SGGMCState(position, velocity, kept, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: SGGMCState, batch: Batch = None) -> tuple[SGGMCState, StepInfo]:
         """L inner steps of the composition."""
         phase = Phase(state.position, state.velocity, None)
-        phase, kept, info = kinetic_step(key, self._settings(state.count), phase, state.estimator, batch)
+        phase, kept, info = self._move(key, state.count, phase, state.estimator, batch)
         return SGGMCState(phase.position, phase.velocity, kept, state.count + 1), info
-
-    def _settings(self, count: Count) -> KineticSettings:
-        return KineticSettings(
-            estimator=self.estimator,
-            manifold=self.manifold,
-            step_size=self.step_size(count),
-            friction=self.friction,
-            num_steps=self.num_steps,
-            composition=self.composition,
-            reuse_batch=self.reuse_batch,
-        )
