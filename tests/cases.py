@@ -35,6 +35,8 @@ MANIFOLDS = [
 class SamplerCase(NamedTuple):
     name: str
     make: Any  # make(estimator, manifold, step_size) -> sampler
+    flat: bool = False  # for R^n alone
+    needs_density: bool = False  # for `Full` alone
 
 
 SAMPLERS = [
@@ -47,8 +49,30 @@ SAMPLERS = [
     SamplerCase("GSGNHT leaf", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, thermostat="leaf", num_steps=2)),
     SamplerCase("GSGNHT ABOBA", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="ABOBA")),
     SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu")),
-    SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5)),
+    SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5), needs_density=True),
+    SamplerCase("SGHMC", lambda e, m, h: gd.samplers.SGHMC(e, h, manifold=m)),
+    SamplerCase(
+        "SGHMC refresh",
+        lambda e, m, h: gd.samplers.SGHMC(e, h, composition="ABOBA", refresh_every=3, manifold=m),
+    ),
+    SamplerCase("SGNHT", lambda e, m, h: gd.samplers.SGNHT(e, h, manifold=m)),
+    SamplerCase(
+        "SGNHT coordinate",
+        lambda e, m, h: gd.samplers.SGNHT(e, h, thermostat="coordinate", manifold=m),
+        flat=True,
+    ),
+    SamplerCase("SGRHMC", lambda e, m, h: gd.samplers.SGRHMC(e, WAVE, h, manifold=m), flat=True),
+    SamplerCase(
+        "SGRHMC ma",
+        lambda e, m, h: gd.samplers.SGRHMC(
+            e, gd.metrics.Constant(), h / 4, composition="ma", num_steps=2, manifold=m
+        ),
+        flat=True,
+    ),
 ]
+WAVE = gd.metrics.Diagonal(lambda x: 1 + 0.5 * jnp.sin(x), separable=True)
+MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat]
+FLAT_SAMPLERS = [case for case in SAMPLERS if case.flat]
 MATRIX = jnp.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.2], [0.0, 0.2, 0.7]])
 
 KEY = jax.random.key(20161)

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 import geodrift as gd
-from cases import KEY, SAMPLERS
+from cases import FLAT_SAMPLERS, KEY, MANIFOLD_SAMPLERS
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex
 from law_checks import assert_means, mean_and_error
 
@@ -56,16 +56,33 @@ def posterior_draws(make, d, noise_variance, *, chains, draws, warmup, replaceme
     return result.position @ mu, temperature
 
 
-@pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", MANIFOLD_SAMPLERS, ids=lambda case: case.name)
 def test_every_sampler_on_the_sphere(case):
     mu, concentration = jnp.array([0.0, 0.6, 0.8]), 2.0
     sampler = case.make(gd.estimators.Full(lambda x: concentration * mu @ x), Sphere(3), 0.2)
     draws = gd.sample(KEY, sampler, num_draws=600, num_warmup=60, num_chains=128).position
     exact = vmf_mean(3, concentration)
-    assert_means(draws @ mu, exact, slack=0.002, comparisons=3 * len(SAMPLERS))
+    assert_means(draws @ mu, exact, slack=0.002, comparisons=3 * len(MANIFOLD_SAMPLERS))
     # E[x x'] across mu: the rest of the trace, evenly.
     across = np.stack([draws[..., 0] ** 2, (draws @ np.array([0.0, 0.8, -0.6])) ** 2], axis=-1)
-    assert_means(across, np.full(2, exact / concentration), slack=0.002, comparisons=3 * len(SAMPLERS))
+    assert_means(
+        across, np.full(2, exact / concentration), slack=0.002, comparisons=3 * len(MANIFOLD_SAMPLERS)
+    )
+
+
+@pytest.mark.parametrize("case", FLAT_SAMPLERS, ids=lambda case: case.name)
+def test_every_flat_sampler_on_a_correlated_gaussian(case):
+    precision = jnp.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    mean = jnp.array([0.5, -1.0, 0.0])
+    full = gd.estimators.Full(lambda x: -(x - mean) @ precision @ (x - mean) / 2)
+    sampler = case.make(full, Euclidean(3), 0.1)
+    draws = gd.sample(KEY, sampler, num_draws=1500, num_warmup=150, num_chains=128).position
+    comparisons = 9 * len(FLAT_SAMPLERS)
+    assert_means(draws, np.asarray(mean), slack=0.003, comparisons=comparisons)
+    centred = draws - np.asarray(mean)
+    products = np.stack([centred[..., i] * centred[..., j] for i in range(3) for j in range(i, 3)], axis=-1)
+    covariance = np.linalg.inv(precision)[np.triu_indices(3)]
+    assert_means(products, covariance, slack=0.015, comparisons=comparisons)
 
 
 @pytest.mark.parametrize("form", ["flat", "lifted"])

@@ -33,12 +33,17 @@ def log_prior(x):
     return MU @ x
 
 
+def gaussian_prior(x):
+    return MU @ x - x @ x / 2
+
+
 def make(case, step_size=0.1):
-    """The case's sampler: on minibatches, but for GMC, which needs the density."""
-    if case.name == "GMC":
-        return case.make(gd.estimators.Full(log_prior), Sphere(3), step_size), {}
-    estimator = gd.estimators.Minibatch(log_likelihood, log_prior, 40, "scalar-fisher", refresh_every=3)
-    return case.make(estimator, Sphere(3), step_size), {"data": DATA, "batch_size": 8}
+    """The case's sampler, on minibatches unless it needs the density."""
+    manifold, prior = (Euclidean(3), gaussian_prior) if case.flat else (Sphere(3), log_prior)
+    if case.needs_density:
+        return case.make(gd.estimators.Full(prior), manifold, step_size), {}
+    estimator = gd.estimators.Minibatch(log_likelihood, prior, 40, "scalar-fisher", refresh_every=3)
+    return case.make(estimator, manifold, step_size), {"data": DATA, "batch_size": 8}
 
 
 samplers = pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)

@@ -16,14 +16,15 @@ X = jnp.array([0.0, 0.6, 0.8])
 @pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["float32", "float64"])
 def test_dtype_of_the_position_is_kept(case, dtype):
-    sampler = case.make(FULL, Sphere(3), 0.1)
+    sampler = case.make(FULL, Euclidean(3) if case.flat else Sphere(3), 0.1)
     state = sampler.init(KEY, X.astype(dtype))
     for count in range(3):
         state, info = sampler.step(jax.random.fold_in(KEY, count), state)
         assert state.position.dtype == dtype
         assert info.result == gd.Result.OK
         assert state.count == count + 1
-    assert np.linalg.norm(state.position) == pytest.approx(1, abs=1e-6)
+    if not case.flat:
+        assert np.linalg.norm(state.position) == pytest.approx(1, abs=1e-6)
 
 
 def test_float32_and_float64_take_the_same_step():

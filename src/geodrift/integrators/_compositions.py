@@ -34,8 +34,8 @@ COMPOSITIONS = {
         Composition(
             "liu", (("A", 0.5), ("D", 0.5), ("B", 1.0), ("N", 1.0), ("D", 0.5), ("A", 0.5)), "injected"
         ),
-        # Chen et al. (2014), eq. 13, with the new position in the velocity's step: both old is explicit Euler,
-        # which diverges. Damping, kick and noise all read the velocity that the step began with.
+        # Chen et al. (2014), eq. 13, with the new position in the velocity's step: both old is explicit
+        # Euler, which diverges. Damping, kick and noise all read the velocity that the step began with.
         Composition("chen", (("A", 1.0), ("E", 1.0), ("B", 1.0), ("N", 1.0)), "injected"),
     )
 }

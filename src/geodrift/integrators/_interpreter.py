@@ -20,8 +20,8 @@ class Phase(NamedTuple):
     position: Position
     velocity: Tangent
     thermostat: PyTree[Float[Array, ""]] | None
-    """None, one scalar for all leaves, or a tree like the position's: of scalars, one for each leaf, or of arrays
-    of the leaves' shapes, one for each coordinate of a flat space."""
+    """None, one scalar for all leaves, or a tree like the position's: of scalars, one for each leaf, or of
+    arrays of the leaves' shapes, one for each coordinate of a flat space."""
 
 
 class StepOutcome(NamedTuple):

@@ -23,6 +23,8 @@ from geodrift.samplers._sghmc import SGHMC as SGHMC
 from geodrift.samplers._sgld import SGLD as SGLD
 from geodrift.samplers._sgld import SGLDState as SGLDState
 from geodrift.samplers._sgnht import SGNHT as SGNHT
+from geodrift.samplers._sgrhmc import SGRHMC as SGRHMC
+from geodrift.samplers._sgrhmc import SGRHMCState as SGRHMCState
 from geodrift.samplers._sgrld import SGRLD as SGRLD
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "SGHMC",
     "SGLD",
     "SGNHT",
+    "SGRHMC",
     "SGRLD",
     "ExponentialOU",
     "GMCState",
@@ -48,6 +51,7 @@ __all__ = [
     "SGFSState",
     "SGGMCState",
     "SGLDState",
+    "SGRHMCState",
     "Sampler",
     "StepInfo",
 ]

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PyTree
+from jaxtyping import Array
 
 from geodrift._errors import is_concrete
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
@@ -15,44 +14,41 @@ from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
-from geodrift.schedules import Schedule
 
 
 class InnerSteps(Sampler):
-    """A sampler whose draw is L inner steps, each with a minibatch of its own unless ``reuse_batch``."""
+    """A sampler whose draw is L inner steps, each with a minibatch of its own unless ``reuse_batch``.
 
-    estimator: eqx.AbstractVar[Estimator]
-    num_steps: eqx.AbstractVar[int]
-    reuse_batch: eqx.AbstractVar[bool]
+    It has the fields ``estimator``, ``num_steps`` and ``reuse_batch``. They are not declared here, because
+    a sampler chooses the order of its arguments.
+    """
 
-    def __check_init__(self) -> None:
+    def __check_init__(self: Any) -> None:
         if not isinstance(self.num_steps, int) or self.num_steps < 1:
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
 
     @property
-    def batch_axes(self) -> tuple[int, ...]:
+    def batch_axes(self: Any) -> tuple[int, ...]:
         """``(L,)`` where each of several inner steps takes its own batch."""
         return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
 
-    def on_all_data(self) -> Self:
+    def on_all_data(self: Any) -> Any:
         """The same sampler with one batch for all inner steps, all of the data being the same at each."""
         return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
 
 
 class KineticSampler(InnerSteps):
-    """A sampler whose inner step is a composition on a manifold."""
+    """A sampler whose inner step is a composition on a manifold.
 
-    manifold: eqx.AbstractVar[Manifold]
-    step_size: eqx.AbstractVar[Schedule]
-    friction: eqx.AbstractVar[PyTree]
-    composition: eqx.AbstractVar[str]
+    It has the fields ``manifold``, ``step_size``, ``friction`` and ``composition`` too.
+    """
 
-    def __check_init__(self) -> None:
+    def __check_init__(self: Any) -> None:
         composition_named(self.composition)
         for leaf in jax.tree.leaves(self.friction):
             _check_friction(leaf)
 
-    def _start(self, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
+    def _start(self: Any, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
         """The position checked, a velocity drawn at temperature 1, and the estimator's state."""
         position = check_position(self.manifold, position)
         key_velocity, key_estimator = jax.random.split(key)
@@ -60,7 +56,7 @@ class KineticSampler(InnerSteps):
         return position, velocity, self.estimator.on(self.manifold).init(key_estimator, position)
 
     def _move(
-        self, key: RandomKey, count: Count, phase: Phase, kept: Any, batch: Batch
+        self: Any, key: RandomKey, count: Count, phase: Phase, kept: Any, batch: Batch
     ) -> tuple[Phase, Any, StepInfo]:
         """L inner steps from a phase: the new phase, the estimator's new state, and the information."""
         estimator = self.estimator.on(self.manifold)
@@ -84,7 +80,7 @@ class KineticSampler(InnerSteps):
 
 def inner_steps(
     key: RandomKey,
-    sampler: InnerSteps,
+    sampler: Any,
     estimator: Estimator,
     flow: Callable[[RandomKey, Phase, Any], tuple[Phase, StepOutcome]],
     phase: Phase,
