@@ -50,23 +50,21 @@ SAMPLERS = [
     SamplerCase("GSGNHT ABOBA", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="ABOBA")),
     SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu")),
     SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5), needs_density=True),
-    SamplerCase("SGHMC", lambda e, m, h: gd.samplers.SGHMC(e, h, manifold=m)),
+    SamplerCase("SGHMC", lambda e, m, h: gd.samplers.SGHMC(e, m, h)),
     SamplerCase(
         "SGHMC refresh",
-        lambda e, m, h: gd.samplers.SGHMC(e, h, composition="ABOBA", refresh_every=3, manifold=m),
+        lambda e, m, h: gd.samplers.SGHMC(e, m, h, composition="ABOBA", refresh_every=3),
     ),
-    SamplerCase("SGNHT", lambda e, m, h: gd.samplers.SGNHT(e, h, manifold=m)),
+    SamplerCase("SGNHT", lambda e, m, h: gd.samplers.SGNHT(e, m, h)),
     SamplerCase(
         "SGNHT coordinate",
-        lambda e, m, h: gd.samplers.SGNHT(e, h, thermostat="coordinate", manifold=m),
+        lambda e, m, h: gd.samplers.SGNHT(e, m, h, thermostat="coordinate"),
         flat=True,
     ),
-    SamplerCase("SGRHMC", lambda e, m, h: gd.samplers.SGRHMC(e, WAVE, h, manifold=m), flat=True),
+    SamplerCase("SGRHMC", lambda e, m, h: gd.samplers.SGRHMC(e, m, h, WAVE), flat=True),
     SamplerCase(
         "SGRHMC ma",
-        lambda e, m, h: gd.samplers.SGRHMC(
-            e, gd.metrics.Constant(), h / 4, composition="ma", num_steps=2, manifold=m
-        ),
+        lambda e, m, h: gd.samplers.SGRHMC(e, m, h / 4, gd.metrics.Constant(), composition="ma", num_steps=2),
         flat=True,
     ),
 ]

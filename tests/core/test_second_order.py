@@ -31,6 +31,7 @@ def shear(x):
 
 
 FULL = gd.estimators.Full(lambda x: -(x[0] ** 4) / 4 - x[0] * x[1] - x[1] ** 2)
+FLAT = Euclidean()
 X, R = jnp.array([0.7, -0.4]), jnp.array([1.2, 0.5])
 C = 0.8
 
@@ -74,24 +75,24 @@ def energy(z, stiffness):
 
 DIAGONAL = Diagonal(lambda x: jnp.exp(jnp.stack([x[1], x[0] * x[1]])))  # no entry of its own coordinate alone
 RECIPES = {
-    "SGHMC": (lambda h: SGHMC(FULL, h, friction=C), langevin(C), 0),
-    "SGHMC ABOBA": (lambda h: SGHMC(FULL, h, friction=C, composition="ABOBA"), langevin(C), 0),
-    "SGHMC chen": (lambda h: SGHMC(FULL, h, friction=C, composition="chen"), langevin(C), 0),
-    "SGNHT": (lambda h: SGNHT(FULL, h, friction=C), thermostatted, 2),
-    "SGNHT chen": (lambda h: SGNHT(FULL, h, friction=C, composition="chen"), thermostatted, 2),
+    "SGHMC": (lambda h: SGHMC(FULL, FLAT, h, friction=C), langevin(C), 0),
+    "SGHMC ABOBA": (lambda h: SGHMC(FULL, FLAT, h, friction=C, composition="ABOBA"), langevin(C), 0),
+    "SGHMC chen": (lambda h: SGHMC(FULL, FLAT, h, friction=C, composition="chen"), langevin(C), 0),
+    "SGNHT": (lambda h: SGNHT(FULL, FLAT, h, friction=C), thermostatted, 2),
+    "SGNHT chen": (lambda h: SGNHT(FULL, FLAT, h, friction=C, composition="chen"), thermostatted, 2),
     "SGNHT coordinate": (
-        lambda h: SGNHT(FULL, h, friction=C, thermostat="coordinate"),
+        lambda h: SGNHT(FULL, FLAT, h, friction=C, thermostat="coordinate"),
         thermostatted_by_coordinate,
         1,
     ),
     "SGRHMC diagonal": (
-        lambda h: SGRHMC(FULL, DIAGONAL, h, friction=C),
+        lambda h: SGRHMC(FULL, FLAT, h, DIAGONAL, friction=C),
         riemannian(lambda x: jnp.diag(1 / DIAGONAL.inverse_diagonal(x))),
         0,
     ),
-    "SGRHMC dense": (lambda h: SGRHMC(FULL, Dense(shear), h, friction=C), riemannian(shear), 0),
+    "SGRHMC dense": (lambda h: SGRHMC(FULL, FLAT, h, Dense(shear), friction=C), riemannian(shear), 0),
     "SGRHMC ma": (
-        lambda h: SGRHMC(FULL, Dense(shear), h, friction=C, composition="ma"),
+        lambda h: SGRHMC(FULL, FLAT, h, Dense(shear), friction=C, composition="ma"),
         riemannian(shear),
         0,
     ),
@@ -199,7 +200,7 @@ def test_thermostat_of_each_coordinate_absorbs_noise_that_differs():
     estimator = Noisy(lambda x: -jnp.sum((x / scales) ** 2) / 2, variance=noise, states=False)
     ratios = {}
     for thermostat in ("coordinate", "global"):
-        sampler = SGNHT(estimator, 0.05, friction=2.0, thermostat=thermostat)
+        sampler = SGNHT(estimator, FLAT, 0.05, friction=2.0, thermostat=thermostat)
         draws = gd.sample(
             KEY, sampler, num_draws=300, thin=10, num_warmup=400, num_chains=100, initial=jnp.zeros(3)
         )
@@ -211,7 +212,7 @@ def test_thermostat_of_each_coordinate_absorbs_noise_that_differs():
 
 def test_momentum_persists_unless_a_refresh_is_asked_for():
     def ends(every, count):
-        sampler = SGHMC(FULL, 0.1, composition="ABOBA", refresh_every=every)
+        sampler = SGHMC(FULL, FLAT, 0.1, composition="ABOBA", refresh_every=every)
         states = [
             sampler.init(KEY, X)._replace(velocity=v * R, count=jnp.asarray(count)) for v in (1.0, -1.0)
         ]
@@ -221,7 +222,9 @@ def test_momentum_persists_unless_a_refresh_is_asked_for():
         one, other = ends(every, count)
         assert bool(jnp.allclose(one, other)) == forgets
     # What it draws is N(0, 1): no friction to speak of, no force, so the refreshed momentum is what is left.
-    free = SGHMC(gd.estimators.Full(lambda x: 0.0 * x[0]), 0.1, 1e-12, composition="ABOBA", refresh_every=1)
+    free = SGHMC(
+        gd.estimators.Full(lambda x: 0.0 * x[0]), FLAT, 0.1, 1e-12, composition="ABOBA", refresh_every=1
+    )
     state = free.init(KEY, X)
     drawn = jax.vmap(lambda key: free.step(key, state)[0].velocity)(jax.random.split(KEY, 2000))
     assert stats.kstest(np.asarray(drawn).ravel(), "norm").pvalue > 0.01
@@ -274,7 +277,9 @@ def test_order_of_sgrhmc(composition, order, metric):
         "not known to be diagonal": Dense(lambda x: jnp.diag(1 / wave(x))),
         "constant": Constant(0.7),
     }[metric]
-    sampler = _Scripted(gd.estimators.Full(gaussian), chosen, 0.1, friction=1.3, composition=composition)
+    sampler = _Scripted(
+        gd.estimators.Full(gaussian), FLAT, 0.1, chosen, friction=1.3, composition=composition
+    )
     changes = []
     for h in (0.05, 0.025, 0.0125):
         step = jax.jit(jax.vmap(lambda *z, h=h: sampler.one_step(*z, jnp.asarray(h), 2.0)))
@@ -297,7 +302,7 @@ def test_bias_of_sgrhmc_halves_as_its_order_says(composition, order, steps):
     biases, errors = [], []
     for h in steps:
         estimator, metric = Noisy(gaussian, variance=2.0), Diagonal(wave, separable=True)
-        sampler = SGRHMC(estimator, metric, h, friction=1.5, composition=composition)
+        sampler = SGRHMC(estimator, FLAT, h, metric, friction=1.5, composition=composition)
         mean, error = second_moment(sampler, time=400, chains=4000, thin=int(0.8 / h))
         biases.append(mean - 1)
         errors.append(error)
@@ -311,7 +316,7 @@ def test_sgrhmc_mirrors_position_and_momentum(alpha):
     """Gamma(alpha, 1) in the chart theta > 0 with G^-1 = theta."""
     metric = ExpandedMean()
     full = gd.estimators.Full(lambda x: metric.log_prior(x, jnp.asarray(alpha)))
-    sampler = SGRHMC(full, metric, 0.1)
+    sampler = SGRHMC(full, FLAT, 0.1, metric)
     draws = gd.sample(
         KEY, sampler, num_draws=500, thin=4, num_warmup=100, num_chains=400, initial=jnp.array([alpha])
     ).position
@@ -321,13 +326,13 @@ def test_sgrhmc_mirrors_position_and_momentum(alpha):
 
 
 BARS = {
-    "SGHMC": (lambda e: SGHMC(e, 0.02), 0.01),
-    "SGHMC chen": (lambda e: SGHMC(e, 0.02, composition="chen"), 0.01),
-    "SGNHT": (lambda e: SGNHT(e, 0.02), 0.01),
-    "SGNHT coordinate": (lambda e: SGNHT(e, 0.02, thermostat="coordinate"), 0.01),
-    "SGRHMC constant": (lambda e: SGRHMC(e, Constant(1.5), 0.02), 0.015),
-    "SGRHMC": (lambda e: SGRHMC(e, Diagonal(wave, separable=True), 0.02), 0.015),
-    "SGRHMC ma": (lambda e: SGRHMC(e, Diagonal(wave, separable=True), 0.02, composition="ma"), 0.015),
+    "SGHMC": (lambda e: SGHMC(e, FLAT, 0.02), 0.01),
+    "SGHMC chen": (lambda e: SGHMC(e, FLAT, 0.02, composition="chen"), 0.01),
+    "SGNHT": (lambda e: SGNHT(e, FLAT, 0.02), 0.01),
+    "SGNHT coordinate": (lambda e: SGNHT(e, FLAT, 0.02, thermostat="coordinate"), 0.01),
+    "SGRHMC constant": (lambda e: SGRHMC(e, FLAT, 0.02, Constant(1.5)), 0.015),
+    "SGRHMC": (lambda e: SGRHMC(e, FLAT, 0.02, Diagonal(wave, separable=True)), 0.015),
+    "SGRHMC ma": (lambda e: SGRHMC(e, FLAT, 0.02, Diagonal(wave, separable=True), composition="ma"), 0.015),
 }
 
 
@@ -345,9 +350,9 @@ def test_second_moment_with_the_gradient_noise_subtracted(name):
 @pytest.mark.parametrize("case", ["SGHMC", "SGRHMC diagonal", "SGRHMC dense"])
 def test_noise_beyond_what_is_injected_is_reported(case):
     make = {
-        "SGHMC": lambda e: SGHMC(e, 0.1),
-        "SGRHMC diagonal": lambda e: SGRHMC(e, DIAGONAL, 0.1),
-        "SGRHMC dense": lambda e: SGRHMC(e, Dense(shear), 0.1),
+        "SGHMC": lambda e: SGHMC(e, FLAT, 0.1),
+        "SGRHMC diagonal": lambda e: SGRHMC(e, FLAT, 0.1, DIAGONAL),
+        "SGRHMC dense": lambda e: SGRHMC(e, FLAT, 0.1, Dense(shear)),
     }[case]
     for variance, result in ((15.0, gd.Result.OK), (25.0, gd.Result.NEGATIVE_NOISE_VARIANCE)):
         sampler = make(Noisy(FULL.log_density, variance=variance))
@@ -358,24 +363,24 @@ def test_noise_beyond_what_is_injected_is_reported(case):
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: SGHMC(FULL, 0.0), "step_size = 0.0: must be positive"),
-        (lambda: SGHMC(FULL, 0.1, friction=-1.0), "friction"),
-        (lambda: SGHMC(FULL, 0.1, composition="ABO"), "chen"),
-        (lambda: SGHMC(FULL, 0.1, composition="ABOBA", refresh_every=0), "refresh_every = 0"),
-        (lambda: SGHMC(FULL, 0.1, refresh_every=2), "half a kick"),
-        (lambda: SGNHT(FULL, 0.1, thermostat="each"), "global, leaf, coordinate"),
+        (lambda: SGHMC(FULL, FLAT, 0.0), "step_size = 0.0: must be positive"),
+        (lambda: SGHMC(FULL, FLAT, 0.1, friction=-1.0), "friction"),
+        (lambda: SGHMC(FULL, FLAT, 0.1, composition="ABO"), "chen"),
+        (lambda: SGHMC(FULL, FLAT, 0.1, composition="ABOBA", refresh_every=0), "refresh_every = 0"),
+        (lambda: SGHMC(FULL, FLAT, 0.1, refresh_every=2), "half a kick"),
+        (lambda: SGNHT(FULL, FLAT, 0.1, thermostat="each"), "global, leaf, coordinate"),
         (
             lambda: gd.samplers.GSGNHT(FULL, Sphere(2), 0.1, thermostat="coordinate").init(
                 KEY, jnp.array([0.6, 0.8])
             ),
             "coordinates of a curved manifold",
         ),
-        (lambda: SGRHMC(FULL, DIAGONAL, 0.1, composition="BAOAB"), "ABOBA, ma"),
-        (lambda: SGRHMC(FULL, DIAGONAL, 0.1, friction=jnp.eye(2)), "friction has shape"),
-        (lambda: SGRHMC(FULL, DIAGONAL, 0.1, num_steps=0), "num_steps = 0"),
+        (lambda: SGRHMC(FULL, FLAT, 0.1, DIAGONAL, composition="BAOAB"), "ABOBA, ma"),
+        (lambda: SGRHMC(FULL, FLAT, 0.1, DIAGONAL, friction=jnp.eye(2)), "friction has shape"),
+        (lambda: SGRHMC(FULL, FLAT, 0.1, DIAGONAL, num_steps=0), "num_steps = 0"),
         (
-            lambda: SGRHMC(FULL, ExpandedMean(), 0.1).init(KEY, jnp.array([1.0, -1.0])),
-            "outside the metric's chart",
+            lambda: SGRHMC(FULL, FLAT, 0.1, ExpandedMean()).init(KEY, jnp.array([1.0, -1.0])),
+            "inside its chart",
         ),
     ],
 )

@@ -8,14 +8,10 @@ In the recipe of Ma, Chen & Fox (2015), with :math:`z = (\theta, r)`:
 
 import equinox as eqx
 import jax
-from jaxtyping import PyTree
 
 from geodrift._types import Batch, RandomKey
-from geodrift.estimators import Estimator
-from geodrift.manifolds import Euclidean, Manifold, Product
 from geodrift.samplers._base import StepInfo
 from geodrift.samplers._sggmc import SGGMC, SGGMCState
-from geodrift.schedules import Schedule
 
 
 class SGHMC(SGGMC):
@@ -28,6 +24,7 @@ class SGHMC(SGGMC):
 
     Args:
         estimator: Gradient of the log density of all the data.
+        manifold: Euclidean.
         step_size: h, the time of an inner step; a number or a `Schedule` of the count.
         friction: C, 1/time: a number, a symmetric positive definite matrix ``[n, n]``, or a prefix of the
             position's tree of such.
@@ -36,13 +33,11 @@ class SGHMC(SGGMC):
             noise, and of third order for a Gaussian; ``"ABOBA"``, exact for a Gaussian at any step size, V
             subtracted or not; ``"OBABO"``; ``"liu"``; or ``"chen"``, the paper's eq. 13 with the new position
             in the momentum's step, whose noise is :math:`N(0, 2 C h - h^2 V)`.
+        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
         refresh_every: Calls of `step` after which the momentum is drawn afresh at temperature 1; 1 is the
             paper's Algorithm 2. None keeps it for ever. ``"BAOAB"`` and ``"OBABO"`` end a call half a kick
             ahead of the velocity whose law is normal, so they take no refresh; ``"chen"`` does too, and is
             biased at first order by one, as published.
-        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
-        manifold: ``Euclidean(n)`` where the driver is to draw starting points; None takes positions of any
-            structure.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -50,28 +45,13 @@ class SGHMC(SGGMC):
     Invariant law: exact as h -> 0.
 
     Example:
-        >>> sampler = SGHMC(Full(log_density), step_size=0.1, friction=1.0, num_steps=10)
+        >>> sampler = SGHMC(Full(log_density), Euclidean(3), step_size=0.1, friction=1.0, num_steps=10)
         >>> state = sampler.init(key, position)
         >>> state, info = sampler.step(key, state)
     """
 
+    composition: str = eqx.field(static=True, default="BAOAB")
     refresh_every: int | None = eqx.field(static=True, default=None)
-
-    def __init__(
-        self,
-        estimator: Estimator,
-        step_size: float | Schedule,
-        friction: PyTree = 1.0,
-        num_steps: int = 1,
-        composition: str = "BAOAB",
-        refresh_every: int | None = None,
-        reuse_batch: bool = False,
-        manifold: Manifold | None = None,
-    ) -> None:
-        self.estimator, self.step_size, self.friction = estimator, step_size, friction
-        self.num_steps, self.composition, self.reuse_batch = num_steps, composition, reuse_batch
-        self.refresh_every = refresh_every
-        self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def __check_init__(self) -> None:
         every = self.refresh_every

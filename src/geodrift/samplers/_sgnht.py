@@ -9,10 +9,7 @@ With a thermostat for each coordinate, the same with d = 1 coordinate by coordin
 prints :math:`(\xi - C)^2 / (2d)`, which is right for d = 1 only.)
 """
 
-from geodrift.estimators import Estimator
-from geodrift.manifolds import Euclidean, Manifold, Product
 from geodrift.samplers._gsgnht import GSGNHT
-from geodrift.schedules import Schedule
 
 
 class SGNHT(GSGNHT):
@@ -29,6 +26,7 @@ class SGNHT(GSGNHT):
     Args:
         estimator: Gradient of the log density of all the data. A noise variance that it states is subtracted
             from the injected noise; the thermostat deals with the rest.
+        manifold: Euclidean.
         step_size: h, the time of an inner step; a number or a `Schedule` of the count.
         friction: C, 1/time; a number. The thermostat starts there.
         num_steps: L, inner steps in one draw.
@@ -37,27 +35,9 @@ class SGNHT(GSGNHT):
         composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"``, ``"liu"``, or ``"chen"``, which is the paper's
             Euler scheme with the new position in the momentum's step.
         reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
-        manifold: ``Euclidean(n)`` where the driver is to draw starting points; None takes positions of any
-            structure.
 
     Raises:
         ValueError: An argument is outside its range.
 
     Invariant law: exact as h -> 0.
     """
-
-    def __init__(
-        self,
-        estimator: Estimator,
-        step_size: float | Schedule,
-        friction: float = 1.0,
-        num_steps: int = 1,
-        thermostat: str = "global",
-        composition: str = "BAOAB",
-        reuse_batch: bool = False,
-        manifold: Manifold | None = None,
-    ) -> None:
-        self.estimator, self.step_size, self.friction = estimator, step_size, friction
-        self.num_steps, self.thermostat = num_steps, thermostat
-        self.composition, self.reuse_batch = composition, reuse_batch
-        self.manifold = Product(Euclidean()) if manifold is None else manifold

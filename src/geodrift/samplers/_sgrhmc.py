@@ -17,16 +17,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from geodrift import _tree
-from geodrift._errors import is_concrete
 from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._friction import friction_basis, inject
-from geodrift.manifolds import Euclidean, Manifold, Product
+from geodrift.manifolds import Euclidean, Manifold
 from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, check_position
 from geodrift.samplers._kinetic import InnerSteps, phase_info
 from geodrift.samplers._kinetic import inner_steps as take_inner_steps
+from geodrift.samplers._langevin import check_flat, check_inside
 from geodrift.schedules import Schedule, as_schedule, check_positive
 
 _COMPOSITIONS = ("ABOBA", "ma")
@@ -53,17 +53,16 @@ class SGRHMC(InnerSteps):
 
     Args:
         estimator: Gradient of the log density in the chart's coordinates, with respect to Lebesgue measure.
-        metric: G.
+        manifold: Euclidean.
         step_size: h, the time of an inner step; a number or a `Schedule` of the count. The units of
             :math:`G^{-1}` are the position's squared, in this time.
+        metric: G.
         friction: C, a number.
         num_steps: L, inner steps in one draw.
         composition: ``"ABOBA"``: drift h/2 by the midpoint rule, kick, friction and noise at that point
             (exact given G where G is diagonal, else to second order), drift h/2. Of second order. ``"ma"``:
             the paper's Algorithm 1, with the new position in the momentum's step. Of first order.
         reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
-        manifold: ``Euclidean(n)`` where the driver is to draw starting points; None takes positions of any
-            structure.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -72,13 +71,13 @@ class SGRHMC(InnerSteps):
     """
 
     estimator: Estimator
-    metric: Metric
+    manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
+    metric: Metric
     friction: Float[Array, ""] = eqx.field(converter=_tree.as_float_arrays, default=1.0)
     num_steps: int = eqx.field(static=True, default=1)
     composition: str = eqx.field(static=True, default="ABOBA")
     reuse_batch: bool = eqx.field(static=True, default=False)
-    manifold: Manifold = eqx.field(default=None, converter=lambda m: Product(Euclidean()) if m is None else m)
 
     def __check_init__(self) -> None:
         if self.composition not in _COMPOSITIONS:
@@ -88,6 +87,7 @@ class SGRHMC(InnerSteps):
                 f"friction has shape {self.friction.shape}: must be a number; the metric shapes it"
             )
         check_positive("friction", self.friction)
+        check_flat("SGRHMC", self.manifold)
 
     def init(self, key: RandomKey, position: Position) -> SGRHMCState:
         """A state with a momentum drawn at temperature 1.
@@ -95,7 +95,10 @@ class SGRHMC(InnerSteps):
         Raises:
             ValueError: The position is outside the metric's chart.
         """
-        position = in_chart(self.metric, check_position(self.manifold, position))
+        position = check_position(self.manifold, position)
+        check_inside(self.metric, position)
+        # A starting point that the driver drew is known only inside the compiled program.
+        position, _ = self.metric.reflect(position)
         key_momentum, key_estimator = jax.random.split(key)
         momentum = self.manifold.random_tangent(key_momentum, position)
         kept = self.estimator.on(self.manifold).init(key_estimator, position)
@@ -174,16 +177,3 @@ class SGRHMC(InnerSteps):
             drawn.append(white)
             negative = negative if below is None else negative | below
         return jax.tree.unflatten(structure, drawn), negative
-
-
-def in_chart(metric: Metric, position: Position) -> Position:
-    """The position, mirrored into the metric's chart where it is drawn rather than given.
-
-    Raises:
-        ValueError: It is concrete and outside.
-    """
-    inside, signs = metric.reflect(position)
-    outside = jnp.stack([jnp.any(s < 0) for s in jax.tree.leaves(signs)])
-    if is_concrete(outside) and jnp.any(outside):
-        raise ValueError("position is outside the metric's chart: give metric.reflect(position)[0]")
-    return inside
