@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy import special, stats
 
 import geodrift as gd
+
+jax.config.update("jax_enable_x64", True)
 
 HERE = Path(__file__).resolve().parent
 ALPHA, DATA_SIZE, STEPS, BURN_IN = 0.1, 1000, 1000, 1000
@@ -90,6 +93,27 @@ def sgrld(
             theta = np.abs(theta + 0.5 * step_size * drift + noise)
             draws.append(theta)
         return normalised(np.log(np.stack(draws[BURN_IN:], axis=1)))
+
+
+def sgrld_of_the_library(
+    rng: np.random.Generator, problem: Problem, batch_size: int, rows: int, step_size: float
+) -> np.ndarray:
+    """The corrected form by `geodrift.samplers.SGRLD`, whose h is half of this one."""
+    metric, d = gd.metrics.ExpandedMean(), len(problem.counts)
+    estimator = gd.estimators.Minibatch(
+        lambda theta, z: metric.log_simplex(theta)[z], lambda theta: metric.log_prior(theta, ALPHA), DATA_SIZE
+    )
+    draws = gd.sample(
+        jax.random.key(int(rng.integers(2**31))),
+        gd.samplers.SGRLD(estimator, gd.manifolds.Euclidean(), step_size / 2, metric),
+        jnp.asarray(np.repeat(np.arange(d), problem.counts)),
+        batch_size=batch_size,
+        num_draws=STEPS,
+        num_warmup=BURN_IN,
+        num_chains=rows,
+        initial=gd.PerChain(jnp.asarray(problem.starts(rng, rows))),
+    )
+    return normalised(np.log(draws.position))
 
 
 def normalised(log_theta: np.ndarray) -> np.ndarray:

@@ -23,6 +23,8 @@ from geodrift.processes._host_normal_exponential import (
     _EXPONENTIAL_WIDTH,
     _NORMAL_HEIGHT,
     _NORMAL_WIDTH,
+    _exponential_edge,
+    _normal_edge,
     exponential,
 )
 from geodrift.processes._host_poisson import _log_probability, poisson
@@ -144,6 +146,18 @@ def moments(log_draws):
     return (mean, x.std() / len(x) ** 0.5), (variance, variance * np.sqrt((kurtosis - 1) / len(x)))
 
 
+def test_host_move_has_the_moments_of_the_process():
+    # Sharper than a distribution function where a shape is off by a little.
+    h, bound = 0.3, z_bound(2 * len(GRID))
+    for i, (a, nc) in enumerate(GRID):
+        start = np.full(100_000, start_of(nc, h))
+        theta, forget = np.exp(start[0]), -np.expm1(-h)
+        draws = host_cox_ingersoll_ross(jax.random.fold_in(KEY, 500 + i), start, a, h)
+        (m, m_error), (v, v_error) = moments(draws)
+        assert abs(m - theta * np.exp(-h) - a * forget) < bound * m_error, (a, nc)
+        assert abs(v - 2 * theta * np.exp(-h) * forget - a * forget**2) < bound * v_error, (a, nc)
+
+
 FLOAT32_LIMITS = [(1.0, 0.1, 1e-8), (1.0, 5.0, 1e-6), (100.0, 0.3, 1e-8), (1e6, 2.0, 0.1), (1e-3, 1e-3, 1e-3)]
 
 
@@ -217,6 +231,24 @@ def test_ziggurats():
             ).pvalue
             > 0.001
         )
+
+
+@pytest.mark.parametrize(
+    ("edge", "width", "density"),
+    [
+        (_normal_edge, _NORMAL_WIDTH, lambda x: np.exp(-0.5 * x**2)),
+        (_exponential_edge, _EXPONENTIAL_WIDTH, lambda x: np.exp(-x)),
+    ],
+)
+def test_wedges_of_the_ziggurats(edge, width, density):
+    # A wedge that takes all is 1% of the draws spread over all of them: no test of those sees it.
+    for layer in (1, 40, 150, 254):
+        x = 0.3 * width[layer] + 0.7 * width[layer + 1]
+        low, high = density(width[layer]), density(width[layer + 1])
+        share = (density(x) - low) / (high - low)
+        streams = np.random.default_rng(layer).integers(2**63, size=4000, dtype=np.uint64)
+        taken = sum(edge(layer, x, stream)[0] for stream in streams)
+        assert stats.binomtest(int(taken), len(streams), share).pvalue > 0.01 / 8
 
 
 @pytest.mark.parametrize("shape", [1.0, 1.01, 1.5, 3.0, 40.0, 1e9])
