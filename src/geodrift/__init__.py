@@ -13,6 +13,7 @@ from geodrift import samplers as samplers
 from geodrift import schedules as schedules
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
+from geodrift._feed import HostData as HostData
 from geodrift.run import Draws as Draws
 from geodrift.run import PerChain as PerChain
 from geodrift.run import sample as sample
@@ -25,6 +26,7 @@ _LAZY_NAMES = {"load": "runs"}
 
 __all__ = [
     "Draws",
+    "HostData",
     "PerChain",
     "Result",
     "SamplingError",

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
-from geodrift._batches import batch_indices
+from geodrift._batches import Batching, draw_batch, epoch_blocks
 from geodrift._errors import Result
-from geodrift._types import Position
+from geodrift._types import Batch, Position
 from geodrift.samplers import Sampler, StepInfo
 
 
@@ -22,13 +22,6 @@ class Chunk(NamedTuple):
     info: StepInfo  # leading axes [capacity, chain]
     result: Int[Array, " chain"]  # first code that is not OK
     failed_at: Int[Array, " chain"]  # count of the step that gave it
-
-
-class Batching(NamedTuple):
-    """How batches are drawn."""
-
-    batch_size: int | None  # None: all of the data
-    replacement: bool
 
 
 def is_shared(path: tuple, leaf: Any) -> bool:
@@ -66,19 +59,29 @@ def advance(
 
     The numbers of draws and steps are traced and the step is compiled once, so that any cut into chunks
     gives the same bits.
+
+    Args:
+        sampler: The kernel.
+        data: From `lay_out`; or with the scheme ``"fed"`` the batches, ``[step, chain, ...]``.
+        keys: Of the chains' steps.
+        state: The chains' states.
+        num_draws: At most ``capacity``.
+        thin: Steps from one draw to the next.
+        capacity: Rows of the result.
+        batching: How batches are drawn.
     """
-    leaves, step = _chain_step(sampler, data, keys, state, batching)
-    info_like = jax.eval_shape(step, leaves)[1]
+    walkers, step = _chain_step(sampler, data, keys, state, batching)
+    info_like = jax.eval_shape(step, walkers)[1]
     no_info = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), info_like)
 
     def steps(carry: tuple) -> tuple:
         def one(_: Int[Array, ""], carry: tuple) -> tuple:
-            leaves, _info, result, failed_at = carry
-            count = leaves.count
-            leaves, info = step(leaves)
+            walkers, _info, result, failed_at = carry
+            count = walkers.leaves.count
+            walkers, info = step(walkers)
             fails_now = (result == Result.OK) & (info.result != Result.OK)
             return (
-                leaves,
+                walkers,
                 info,
                 jnp.where(fails_now, info.result, result),
                 jnp.where(fails_now, count, failed_at),
@@ -89,15 +92,15 @@ def advance(
     def draw(i: Int[Array, ""], carry: tuple) -> tuple:
         chains, buffers = carry
         chains = steps(chains)
-        row = (leaves.rebuild(chains[0]).position, chains[1])
+        row = (chains[0].leaves.state.position, chains[1])
         return chains, jax.tree.map(lambda buffer, x: buffer.at[i].set(x), buffers, row)
 
     row_like = (state.position, info_like)
     buffers = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), row_like)
     fine = jnp.zeros(keys.shape, jnp.int32)
-    start = ((leaves, no_info, fine, fine), buffers)
-    (leaves_end, _, result, failed_at), (position, info) = jax.lax.fori_loop(0, num_draws, draw, start)
-    return Chunk(leaves.rebuild(leaves_end), position, info, result, failed_at)
+    start = ((walkers, no_info, fine, fine), buffers)
+    (walkers, _, result, failed_at), (position, info) = jax.lax.fori_loop(0, num_draws, draw, start)
+    return Chunk(walkers.leaves.state, position, info, result, failed_at)
 
 
 class _Leaves(eqx.Module):
@@ -109,15 +112,16 @@ class _Leaves(eqx.Module):
     is_shared: tuple[bool, ...] = eqx.field(static=True)
 
     @property
-    def count(self) -> Int[Array, ""]:
-        """The sampler's count."""
-        return self.rebuild(self).count
-
-    def rebuild(self, leaves: "_Leaves") -> Any:
+    def state(self) -> Any:
         """The state with these leaves."""
-        own, shared = iter(leaves.own), iter(leaves.shared)
+        own, shared = iter(self.own), iter(self.shared)
         ordered = [next(shared) if flag else next(own) for flag in self.is_shared]
         return jax.tree.unflatten(self.structure, ordered)
+
+    @property
+    def count(self) -> Int[Array, ""]:
+        """The sampler's count."""
+        return self.state.count
 
     def split(self, state: Any) -> "_Leaves":
         """The leaves of another state of the same structure."""
@@ -128,29 +132,48 @@ class _Leaves(eqx.Module):
         return _Leaves(own, shared, self.structure, self.is_shared)
 
 
+class _Walkers(NamedTuple):
+    """What goes from one step of all chains to the next."""
+
+    leaves: _Leaves
+    blocks: Int[Array, "chain blocks"] | None  # of the epoch under way; None without epochs
+
+
 def _chain_step(
     sampler: Sampler, data: PyTree, keys: Key[Array, " chain"], state: Any, batching: Batching
-) -> tuple[_Leaves, Callable[[_Leaves], tuple[_Leaves, StepInfo]]]:
-    """The leaves of the state, and one step of all chains on them."""
+) -> tuple[_Walkers, Callable[[_Walkers], tuple[_Walkers, StepInfo]]]:
+    """Where the chains are, and one step of all of them."""
     flags = tuple(is_shared(path, x) for path, x in jax.tree_util.tree_leaves_with_path(state))
     template = _Leaves([], [], jax.tree.structure(state), flags)
-    data_size = jax.tree.leaves(data)[0].shape[0] if jax.tree.leaves(data) else 0
+    first = state.count
+    fed = batching.scheme == "fed"
 
-    def one(key: Key[Array, ""], own: list[Array], shared: list[Array]) -> tuple:
-        state = template.rebuild(_Leaves(own, shared, template.structure, template.is_shared))
+    def epoch(count: Int[Array, ""]) -> Int[Array, "chain blocks"] | None:
+        return jax.vmap(lambda key: epoch_blocks(key, count, batching))(keys)
+
+    def one(
+        key: Key[Array, ""], own: list[Array], shared: list[Array], source: Batch, blocks: Array | None
+    ) -> tuple:
+        state = _Leaves(own, shared, template.structure, template.is_shared).state
         key_batch, key_step = jax.random.split(jax.random.fold_in(key, state.count))
-        batch = data
-        if batching.batch_size is not None:
-            rows = batch_indices(key_batch, data_size, sampler.batch_axes, *batching)
-            batch = jax.tree.map(lambda a: a[rows], data)
+        batch = source if fed else draw_batch(key_batch, state.count, source, batching, blocks)
         state, info = sampler.step(key_step, state, batch)
         leaves = template.split(state)
         return leaves.own, leaves.shared, info
 
-    def step(leaves: _Leaves) -> tuple[_Leaves, StepInfo]:
-        own, shared, info = jax.vmap(one, in_axes=(0, 0, None), out_axes=(0, None, 0))(
-            keys, leaves.own, leaves.shared
+    def step(walkers: _Walkers) -> tuple[_Walkers, StepInfo]:
+        leaves, blocks = walkers
+        count, source = leaves.count, data
+        if fed:
+            source = jax.tree.map(lambda a: a[count - first], data)
+        if blocks is not None:
+            # Once an epoch: its cost is spread over the epoch's steps.
+            begins = count % batching.steps_in_epoch == 0
+            blocks = jax.lax.cond(begins, lambda: epoch(count), lambda: blocks)
+        axes = (0, 0, None, 0 if fed else None, 0)
+        own, shared, info = jax.vmap(one, in_axes=axes, out_axes=(0, None, 0))(
+            keys, leaves.own, leaves.shared, source, blocks
         )
-        return _Leaves(own, shared, template.structure, template.is_shared), info
+        return _Walkers(_Leaves(own, shared, template.structure, template.is_shared), blocks), info
 
-    return template.split(state), step
+    return _Walkers(template.split(state), epoch(first)), step

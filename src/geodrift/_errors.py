@@ -1,6 +1,7 @@
 """Outcomes of a step, and the exception that the driver raises for them."""
 
 import enum
+from typing import Any
 
 import jax
 
@@ -39,10 +40,13 @@ class SamplingError(RuntimeError):
         result: What happened.
         step: Count of the step (from 0) at which it first happened.
         chain: Index of the chain.
+        draws: What `geodrift.sample` would have returned of the draws before that step, all chains as long as
+            the one that failed; their ``state`` is that of an earlier step. None when there are none.
     """
 
     def __init__(self, result: Result, step: int, chain: int) -> None:
         self.result, self.step, self.chain = result, step, chain
+        self.draws: Any = None
         super().__init__(f"chain {chain}, step {step}: {result.message} ({result.name})")
 
 

@@ -1,7 +1,7 @@
 """A run on disk: its settings, its last state and the draws so far.
 
-``checkpoint.json`` is renamed into place last, and names the files that count; any other file is a rest of a
-process that was killed between two writes.
+``checkpoint.json`` is there from the start, is renamed into place last, and names the files that count; any
+other file is a rest of a process that was killed between two writes.
 """
 
 from os import PathLike
@@ -15,11 +15,11 @@ import numpy as np
 from jaxtyping import PyTree
 
 from geodrift import checkpoint
-from geodrift._engine import Batching
+from geodrift._batches import Batching
 from geodrift._types import RandomKey
 from geodrift.samplers import Sampler, StepInfo
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def settings_of(
@@ -34,6 +34,7 @@ def settings_of(
         "data": checkpoint.digest(data),
         "batch_size": batching.batch_size,
         "replacement": batching.replacement,
+        "batches": batching.scheme,
         "initial": checkpoint.digest(initial),
         **counts,
     }
@@ -55,10 +56,10 @@ class DrawStore:
         self.pieces: list[str] = []
         self.state_file = ""
         self.directory.mkdir(parents=True, exist_ok=True)
-        if not self.exists:
+        if not self._manifest.exists():
+            self._claim()
             return
-        kept = checkpoint.read_json(self._manifest)
-        kept_settings = kept.get("settings", {})
+        kept_settings = self._read_manifest()["settings"]
         names = sorted(kept_settings.keys() | settings.keys())
         differing = [name for name in names if kept_settings.get(name) != settings.get(name)]
         if differing:
@@ -69,8 +70,8 @@ class DrawStore:
 
     @property
     def exists(self) -> bool:
-        """Whether a run is kept here."""
-        return self._manifest.exists()
+        """Whether steps of a run are kept here."""
+        return self._read_manifest()["state"] is not None
 
     def load(self, state: Any, num_draws: int) -> tuple[int, Any, list[tuple[PyTree, StepInfo]]]:
         """Steps taken, the state after them, and the draws in pieces ``[draw, chain, ...]``.
@@ -82,7 +83,7 @@ class DrawStore:
         Raises:
             ValueError: More draws than that are kept, or the arrays do not fit.
         """
-        kept = checkpoint.read_json(self._manifest)
+        kept = self._read_manifest()
         self.pieces, self.state_file = kept["draws"], kept["state"]
         arrays = checkpoint.read_arrays(self.directory / self.state_file)
         restored = jax.tree.map(jnp.asarray, checkpoint.unflatten_arrays("state", arrays, state))
@@ -102,14 +103,41 @@ class DrawStore:
             self.pieces.append(name)
         before, self.state_file = self.state_file, f"state-{steps:012d}.npz"
         checkpoint.write_arrays(self.directory / self.state_file, checkpoint.flatten_arrays("state", state))
-        content = {"settings": self.settings, "steps": steps, "state": self.state_file, "draws": self.pieces}
-        checkpoint.write_json(self._manifest, content)
+        self._write_manifest(steps)
         if before:
             (self.directory / before).unlink(missing_ok=True)
 
     @property
     def _manifest(self) -> Path:
         return self.directory / "checkpoint.json"
+
+    def _claim(self) -> None:
+        """Make the directory ours, before the first step; what is in it is left alone."""
+        # A process may have been killed while it wrote the first manifest.
+        unfinished = checkpoint.temporary_path(self._manifest)
+        if any(path != unfinished for path in self.directory.iterdir()):
+            raise ValueError(
+                f"checkpoint = {str(self.directory)!r}: holds files and no checkpoint.json; give an empty or"
+                " a new directory"
+            )
+        self._write_manifest(0)
+
+    def _write_manifest(self, steps: int) -> None:
+        state = self.state_file or None
+        content = {"settings": self.settings, "steps": steps, "state": state, "draws": self.pieces}
+        checkpoint.write_json(self._manifest, content)
+
+    def _read_manifest(self) -> dict[str, Any]:
+        try:
+            kept = checkpoint.read_json(self._manifest)
+        except ValueError:
+            kept = None
+        if not isinstance(kept, dict) or kept.keys() != {"settings", "steps", "state", "draws"}:
+            raise ValueError(
+                f"checkpoint = {str(self.directory)!r}: its checkpoint.json is not of a run of ours; give an"
+                " empty or a new directory"
+            )
+        return kept
 
     def _read_piece(self, name: str, state: Any) -> tuple[PyTree, StepInfo]:
         arrays = checkpoint.read_arrays(self.directory / name)

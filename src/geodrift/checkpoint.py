@@ -11,9 +11,14 @@ import numpy as np
 from jaxtyping import PyTree
 
 
+def temporary_path(path: Path) -> Path:
+    """The name under which a file is written before it gets its own."""
+    return path.with_name(path.name + ".tmp")
+
+
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write an ``.npz`` file atomically: to a temporary name, flushed to the disk, then renamed."""
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = temporary_path(path)
     with temporary.open("wb") as file:
         np.savez(file, **arrays)
         _flush(file)
@@ -28,7 +33,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file atomically."""
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = temporary_path(path)
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)
         _flush(file)

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PyTree
 
-from geodrift._engine import Batching, Chunk, advance, init_chains, is_shared
+from geodrift._data import Source, source_of
+from geodrift._engine import Chunk, advance, init_chains, is_shared
 from geodrift._errors import Result, SamplingError
 from geodrift._progress import Bar, Pace
 from geodrift._store import DrawStore, settings_of
@@ -70,9 +72,10 @@ class Draws(NamedTuple):
 def sample(
     key: RandomKey,
     sampler: Sampler,
-    data: PyTree = None,
+    data: Any = None,
     *,
     batch_size: int | None = None,
+    batches: str = "rows",
     num_draws: int,
     num_warmup: int = 0,
     num_chains: int = 1,
@@ -85,14 +88,19 @@ def sample(
     """Run chains of a sampler.
 
     Chain c is the chain that ``fold_in(key, c)`` gives, whatever the number of chains. Each step draws its
-    minibatch with its own key, with or without replacement as the estimator says, at a cost that does not
-    depend on the data's size.
+    minibatch with its own key, at a cost that does not depend on the data's size.
 
     Args:
         key: Random key, from `jax.random.key`.
         sampler: The Markov kernel.
-        data: A pytree of arrays with leading axis N, or None when the estimator needs none.
-        batch_size: B; None gives every step all of the data.
+        data: A pytree of arrays with leading axis N; or `HostData`, arrays that stay on the host, such as
+            memory-mapped files; or an iterator of batches, of which each step takes one for each chain and
+            inner step; or None when the estimator needs none.
+        batch_size: B; None gives every step all of the data, or the iterator's batches as they are.
+        batches: ``"rows"``: independent random rows, with or without replacement as the estimator says.
+            ``"blocks"``: B neighbouring rows from a random place of the data, shuffled once: cheaper, and
+            independent from step to step. ``"epochs"``: every row once before any comes again, in blocks that
+            are cut and ordered anew for each epoch: the noise of an epoch adds up to 0, so V says too much.
         num_draws: Draws stored, of each chain.
         num_warmup: Steps taken before the first draw is counted.
         num_chains: Chains, run together.
@@ -100,41 +108,36 @@ def sample(
         initial: Where the chains start. A position, shared by all chains; or ``PerChain(positions)``; or a
             function of a random key that returns a position; or the ``state`` of earlier draws, to go on
             from there (with the same key the draws are those of one longer run). None takes a random point
-            of the manifold, without batch axes.
+            of the manifold, without batch axes. An Equinox model goes in as the array part of
+            ``equinox.partition``.
         callback: Called with a `RunProgress` after every chunk of about half a second.
         progress: Show a progress bar on stderr when the run takes more than two seconds.
         checkpoint: A directory. The run is kept there, at every moment in a state from which the same call
-            goes on to the very same draws; ``num_draws`` may be larger then.
+            goes on to the very same draws; ``num_draws`` may be larger then. An iterator is to be given from
+            its beginning: the batches that were used are read and dropped.
 
     Returns:
         The draws.
 
     Raises:
-        ValueError: An argument is outside its range, or the checkpoint is of a run with other settings.
-        SamplingError: A step failed; says which and in which chain.
+        ValueError: An argument is outside its range, or the checkpoint is of a run with other settings, or
+            its directory holds other files.
+        SamplingError: A step failed; says which and in which chain, and has the draws before it.
     """
     _check_counts(num_draws=num_draws, num_chains=num_chains, thin=thin)
     if not isinstance(num_warmup, int) or num_warmup < 0:
         raise ValueError(f"num_warmup = {num_warmup!r}: must be a whole number, 0 or more")
-    data = None if data is None else jax.tree.map(jnp.asarray, data)
-    sampler, batching = _batching(sampler, data, batch_size)
+    sampler, source = source_of(key, sampler, data, batch_size, batches)
     state, keys = _start(key, sampler, initial, num_chains)
     plan = _Plan(num_warmup, num_draws, thin)
     store = None
     if checkpoint is not None:
-        start = None if initial is None or callable(initial) else initial
-        settings = settings_of(
-            key,
-            sampler,
-            data,
-            batching,
-            num_warmup=num_warmup,
-            num_chains=num_chains,
-            thin=thin,
-            initial=start,
-        )
+        # A function cannot be compared, the positions that it gives can.
+        start = state.position if _is_function(initial) else initial
+        counts = {"num_warmup": num_warmup, "num_chains": num_chains, "thin": thin}
+        settings = settings_of(key, sampler, source.sketch, source.batching, initial=start, **counts)
         store = DrawStore(checkpoint, settings)
-    run = _Run(sampler, data, keys, state, plan, batching, store)
+    run = _Run(sampler, source, keys, state, plan, store)
     bar = Bar(plan.total, progress)
     try:
         while not run.done:
@@ -142,8 +145,12 @@ def sample(
             bar.update(run.steps, run.steps < num_warmup)
             if callback is not None:
                 callback(RunProgress(run.steps, plan.total, run.draws, run.state, info))
+    except SamplingError as error:
+        error.draws = run.result() if run.pieces else None
+        raise
     finally:
         bar.close()
+        run.close()
     return run.result()
 
 
@@ -163,15 +170,14 @@ class _Run:
     def __init__(
         self,
         sampler: Sampler,
-        data: PyTree,
+        source: Source,
         keys: Key[Array, " chain"],
         state: Any,
         plan: _Plan,
-        batching: Batching,
         store: DrawStore | None,
     ) -> None:
-        self.sampler, self.data, self.keys, self.state = sampler, data, keys, state
-        self.plan, self.batching, self.store = plan, batching, store
+        self.sampler, self.source, self.keys, self.state = sampler, source, keys, state
+        self.plan, self.store = plan, store
         self.steps, self.pieces = 0, []
         if store is not None and store.exists:
             self.steps, self.state, self.pieces = store.load(state, plan.num_draws)
@@ -179,6 +185,8 @@ class _Run:
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state.position))
         # Not a function of num_draws: runs of any length share one compilation, and the bits of one.
         self.capacity = max(1, min(_CHUNK_DRAWS, _CHUNK_BYTES // max(size, 1)))
+        left = plan.total - self.steps
+        self.feed = source.feed(keys, int(self.state.count), self.steps, left) if left > 0 else None
 
     @property
     def draws(self) -> int:
@@ -188,37 +196,54 @@ class _Run:
     def done(self) -> bool:
         return self.steps >= self.plan.total
 
+    def close(self) -> None:
+        """End the reading of batches."""
+        if self.feed is not None:
+            self.feed.close()
+
     def advance(self) -> StepInfo | None:
         """One chunk, of warm-up or of draws; the information of the draws."""
-        begun = time.monotonic()
-        warming_up = self.steps < self.plan.num_warmup
-        if warming_up:
-            # The warm-up is one draw after another that nobody keeps.
-            num_draws, thin = 1, min(self.pace.steps, self.plan.num_warmup - self.steps)
-        else:
-            thin = self.plan.thin
-            num_draws = max(1, min(self.pace.steps // thin, self.capacity, self.plan.num_draws - self.draws))
+        begun, first = time.monotonic(), int(self.state.count)
+        num_draws, thin, keeps = self._next_chunk()
         chunk = advance(
             self.sampler,
-            self.data,
+            self.source.data if self.feed is None else self.feed.take(num_draws * thin),
             self.keys,
             self.state,
             jnp.asarray(num_draws, jnp.int32),
             jnp.asarray(thin, jnp.int32),
             self.capacity,
-            self.batching,
+            self.source.compiled,
         )
-        _raise_failures(chunk)
+        failure = _failure(chunk)
+        good = num_draws if failure is None else (failure.step - first) // thin
+        piece = None
+        if keeps and good:
+            piece = jax.tree.map(lambda x: np.array(x)[:good], (chunk.position, chunk.info))
+            self.pieces.append(piece)
+        if failure is not None:
+            raise failure
         self.state = chunk.state
         self.steps += num_draws * thin
-        piece = None
-        if not warming_up:
-            piece = jax.tree.map(lambda x: np.array(x)[:num_draws], (chunk.position, chunk.info))
-            self.pieces.append(piece)
         if self.store is not None:
             self.store.save(self.steps, self.state, piece)
         self.pace.learn(num_draws * thin, time.monotonic() - begun)
         return None if piece is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), piece[1])
+
+    def _next_chunk(self) -> tuple[int, int, bool]:
+        """Draws, steps from one to the next, and whether they are kept."""
+        warming, thin = self.plan.num_warmup - self.steps, self.plan.thin
+        room = self.plan.total if self.feed is None else self.feed.capacity
+        steps = min(self.pace.steps, room)
+        if warming > 0:
+            # The warm-up is one draw after another that nobody keeps.
+            return 1, min(steps, warming), False
+        to_next = thin - (-warming) % thin
+        if to_next > room:
+            return 1, room, False
+        if to_next < thin:
+            return 1, to_next, True
+        return max(1, min(steps // thin, self.capacity, self.plan.num_draws - self.draws)), thin, True
 
     def result(self) -> Draws:
         """All draws, with the chains in front."""
@@ -232,31 +257,6 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")
-
-
-def _batching(sampler: Sampler, data: PyTree, batch_size: int | None) -> tuple[Sampler, Batching]:
-    """The sampler to run and how its batches are drawn."""
-    if data is None:
-        if batch_size is not None:
-            raise ValueError(f"batch_size = {batch_size}: there is no data to draw a batch from")
-        return sampler, Batching(None, True)
-    sizes = {leaf.shape[:1] for leaf in jax.tree.leaves(data)}
-    if len(sizes) != 1 or sizes == {()}:
-        raise ValueError("data: all arrays must have the same leading axis")
-    size = sizes.pop()[0]
-    estimator = getattr(sampler, "estimator", None)
-    expected = getattr(estimator, "data_size", size)
-    if expected != size:
-        raise ValueError(f"data has {size} rows: the estimator's data_size is {expected}")
-    if batch_size is None:
-        return sampler.on_all_data(), Batching(None, True)
-    replacement = getattr(estimator, "replacement", True)
-    largest = None if replacement else size
-    if not isinstance(batch_size, int) or batch_size < 1 or (largest is not None and batch_size > largest):
-        raise ValueError(
-            f"batch_size = {batch_size!r}: must be a whole number from 1 to {largest or 'any size'}"
-        )
-    return sampler, Batching(batch_size, replacement)
 
 
 def _start(
@@ -275,9 +275,10 @@ def _start(
         positions = jax.tree.map(jnp.asarray, initial.position)
         if any(x.shape[:1] != (num_chains,) for x in jax.tree.leaves(positions)):
             raise ValueError(f"initial: every leaf of PerChain needs a leading axis of length {num_chains}")
-    elif callable(initial):
+    elif _is_function(initial):
         positions = jax.vmap(initial)(key_start)
     else:
+        _check_arrays(initial)
         positions = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_chains, *jnp.shape(x))), initial)
     check_position(manifold, positions, batched=True)
     return init_chains(sampler, key_init, positions), key_steps
@@ -292,12 +293,30 @@ def _check_state(state: Any, num_chains: int) -> Any:
     return jax.tree.map(jnp.asarray, state)
 
 
-def _raise_failures(chunk: Chunk) -> None:
+def _is_function(initial: Any) -> bool:
+    """Whether ``initial`` is a function of a key, and not a model that can be called and holds its arrays."""
+    if hasattr(initial, "__func__"):
+        return True  # a method, of a manifold for instance, which may hold arrays too
+    return callable(initial) and not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(initial))
+
+
+def _check_arrays(position: PyTree) -> None:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(position):
+        if callable(leaf):
+            raise ValueError(
+                f"initial: {jax.tree_util.keystr(path)} is a function, not an array: give the array part of"
+                " equinox.partition(model, equinox.is_inexact_array) and combine it with the rest in the"
+                " log likelihood"
+            )
+
+
+def _failure(chunk: Chunk) -> SamplingError | None:
     codes = np.asarray(chunk.result)
-    if np.any(codes != Result.OK):
-        steps = np.asarray(chunk.failed_at)
-        chain = int(min(np.flatnonzero(codes != Result.OK), key=lambda c: steps[c]))
-        raise SamplingError(Result(int(codes[chain])), int(steps[chain]), chain)
+    if np.all(codes == Result.OK):
+        return None
+    steps = np.asarray(chunk.failed_at)
+    chain = int(min(np.flatnonzero(codes != Result.OK), key=lambda c: steps[c]))
+    return SamplingError(Result(int(codes[chain])), int(steps[chain]), chain)
 
 
 def _name(path: tuple) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cases import KEY
-from geodrift.estimators import ControlVariate, Full, Minibatch
+from geodrift.estimators import SAGA, SVRG, ControlVariate, Full, Minibatch, Rows, find_mode, noise_ratio
 from geodrift.manifolds import Euclidean, Product, Sphere
 from geodrift.samplers import SGGMC
 
@@ -40,6 +40,12 @@ def batches(replacement):
 def make(kind, replacement, noise_variance=None):
     if kind == "minibatch":
         return Minibatch(log_likelihood, log_prior, N, noise_variance, replacement=replacement)
+    if kind == "SAGA":
+        options = {"replacement": replacement, "chunk_size": 2}
+        return SAGA(log_likelihood, log_prior, DATA, noise_variance, **options)
+    if kind == "SVRG":
+        options = {"noise_variance": noise_variance, "replacement": replacement}
+        return SVRG(log_likelihood, log_prior, DATA, 2, **options)
     centre = CENTRE if kind == "fixed centre" else None
     return ControlVariate(
         log_likelihood,
@@ -52,19 +58,27 @@ def make(kind, replacement, noise_variance=None):
     )
 
 
+def batch_of(estimator, rows):
+    batch = jax.tree.map(lambda a: a[rows], DATA)
+    return Rows(rows, batch) if estimator.takes_rows else batch
+
+
 def evaluate(estimator, start, position):
-    """Gradient and noise variance of every minibatch."""
+    """Gradient and noise variance of every minibatch, after a few that moved what the estimator keeps."""
     state = estimator.init(KEY, start)
+    for i, rows in enumerate([[0, 1, 1], [3, 2, 0], [4, 4, 4]] if estimator.replacement else [[0, 1, 2]]):
+        earlier = Sphere(3).random_point(jax.random.fold_in(KEY, 7 + i))
+        _, state = estimator.prepare(KEY, state, earlier, batch_of(estimator, jnp.array(rows)))
 
     def one(rows):
-        batch = jax.tree.map(lambda a: a[rows], DATA)
+        batch = batch_of(estimator, rows)
         prepared, _ = estimator.prepare(KEY, state, position, batch)
         return estimator.gradient(position, prepared), estimator.noise_variance(position, prepared)
 
     return jax.vmap(one)(jnp.array(batches(estimator.replacement)))
 
 
-kinds = pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "start as centre"])
+kinds = pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "start as centre", "SVRG", "SAGA"])
 replacements = pytest.mark.parametrize("replacement", [True, False])
 
 
@@ -138,18 +152,25 @@ def test_refreshed_centre_moves_with_its_full_gradient():
     np.testing.assert_array_equal(np.stack(centres), np.stack(expected))
 
 
-def test_refreshed_centre_has_its_variance_measured_at_each_step():
+def test_refreshed_centre_has_its_variance_measured_where_the_gradient_is():
+    # Refreshed at every batch the centre is the step's start; the gradient is taken a drift away.
     given = (log_likelihood, log_prior, DATA)
-    estimator = ControlVariate(*given, refresh_every=2, noise_variance="scalar-fisher").on(Sphere(3))
-    state, seen = estimator.init(KEY, X), []
-    batch = jax.tree.map(lambda a: a[:B], DATA)
-    for i in range(4):
-        position = Sphere(3).random_point(jax.random.fold_in(KEY, i))
-        prepared, state = estimator.prepare(KEY, state, position, batch)
-        seen.append(float(estimator.noise_variance(position, prepared)))
-    assert seen[2] == 0 < seen[0] != seen[1] > 0 < seen[3]  # 0 where the centre has just moved
+    options = {"noise_variance": "scalar-fisher", "replacement": False}
+    estimator = ControlVariate(*given, refresh_every=1, **options).on(Sphere(3))
+    state = estimator.init(KEY, CENTRE)._replace(count=jnp.asarray(1))
+    start = Sphere(3).random_point(jax.random.fold_in(KEY, 2))
+
+    def one(rows):
+        prepared, _ = estimator.prepare(KEY, state, start, jax.tree.map(lambda a: a[rows], DATA))
+        seen = [estimator.noise_variance(position, prepared) for position in (start, X)]
+        return Sphere(3).to_tangent(X, estimator.gradient(X, prepared)), jnp.stack(seen)
+
+    gradients, variance = jax.vmap(one)(jnp.array(batches(False)))
+    exact = np.trace(np.cov(gradients.T, bias=True)) / 2
+    np.testing.assert_allclose(np.mean(variance, axis=0), [0.0, exact], rtol=1e-12)
+    assert exact > 0.1
     with pytest.raises(ValueError, match="refresh_variance_every = 2 with refresh_every = 4"):
-        ControlVariate(*given, refresh_every=4, noise_variance="scalar-fisher", refresh_variance_every=2)
+        ControlVariate(*given, refresh_every=4, refresh_variance_every=2)
 
 
 def test_control_variate_has_no_noise_at_its_centre():
@@ -184,7 +205,7 @@ def test_given_variance_is_passed_on():
 @pytest.mark.parametrize("form", [7.0, jnp.array([1.0, 2.0, 3.0]), jnp.eye(3), "scalar-fisher"])
 def test_all_data_has_no_noise(kind, form):
     estimator = make(kind, True, form).on_all_data().on(Sphere(3))
-    prepared, _ = estimator.prepare(KEY, estimator.init(KEY, X), X, DATA)
+    prepared, _ = estimator.prepare(KEY, estimator.init(KEY, X), X, batch_of(estimator, jnp.arange(N)))
     variance = estimator.noise_variance(X, prepared)
     assert variance == 0 if isinstance(form, str) else variance is None
 
@@ -211,6 +232,120 @@ def test_given_variance_of_a_square_leaf_says_what_it_is():
     each = velocity(jnp.broadcast_to(matrix, (3, 3, 3)))
     np.testing.assert_allclose(velocity(matrix[None]), each, rtol=1e-12)
     np.testing.assert_allclose(velocity(jnp.diag(matrix)), each, rtol=1e-12)
+
+
+def test_saga_keeps_each_datums_last_gradient():
+    estimator = make("SAGA", True)
+    state = estimator.init(KEY, CENTRE)
+    last = [CENTRE] * N
+    for i, rows in enumerate([[0, 1, 1], [3, 1, 0], [4, 4, 4], [2, 3, 2]]):
+        position = Sphere(3).random_point(jax.random.fold_in(KEY, i))
+        _, state = estimator.prepare(KEY, state, position, batch_of(estimator, jnp.array(rows)))
+        for n in rows:
+            last[n] = position
+    for n, seen in enumerate(last):
+        exact = jax.grad(lambda x, n=n: log_likelihood(x, jax.tree.map(lambda a: a[n : n + 1], DATA))[0])(
+            seen
+        )
+        np.testing.assert_allclose(state.table[n], exact, rtol=1e-12)
+    np.testing.assert_allclose(state.total, state.table.sum(axis=0), rtol=1e-12)
+
+
+def test_saga_refuses_a_table_that_is_too_large():
+    estimator = SAGA(log_likelihood, log_prior, DATA, max_table_bytes=119)
+    assert estimator.table_bytes(X) == N * 3 * 8
+    with pytest.raises(
+        ValueError, match="takes 120 bytes for each chain, more than max_table_bytes = 119: take SVRG"
+    ):
+        estimator.init(KEY, X)
+    with pytest.raises(ValueError, match=r"give estimators.Rows"):
+        make("SAGA", True).prepare(KEY, make("SAGA", True).init(KEY, X), X, DATA)
+
+
+@pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "SAGA"])
+@replacements
+def test_noise_ratio_is_that_of_all_minibatches(kind, replacement):
+    sphere = Sphere(3)
+
+    def spread(kind):
+        gradients, _ = evaluate(make(kind, replacement).on(sphere), CENTRE, X)
+        return np.trace(np.cov(jax.vmap(sphere.to_tangent, (None, 0))(X, gradients).T, bias=True))
+
+    estimator = make(kind, replacement).on(sphere)
+    state = estimator.init(KEY, CENTRE)
+    for i, rows in enumerate([[0, 1, 1], [3, 2, 0], [4, 4, 4]] if replacement else [[0, 1, 2]]):
+        position = sphere.random_point(jax.random.fold_in(KEY, 7 + i))
+        _, state = estimator.prepare(KEY, state, position, batch_of(estimator, jnp.array(rows)))
+    ratio = noise_ratio(estimator, state, X, jax.tree.map(np.asarray, DATA), chunk_size=2)
+    assert ratio == pytest.approx(spread(kind) / spread("minibatch"), rel=1e-10)
+    assert kind == "minibatch" or abs(ratio - 1) > 0.05
+
+
+def test_noise_ratio_of_other_estimators():
+    assert noise_ratio(Full(log_density), (), X, DATA) == 0
+    estimator = make("minibatch", True)
+    with pytest.raises(ValueError, match="data has 4 rows: the estimator's data_size is 5"):
+        noise_ratio(estimator, estimator.init(KEY, X), X, jax.tree.map(lambda a: a[:4], DATA))
+
+
+@pytest.mark.parametrize("kind", ["minibatch", "SAGA"])
+def test_mode_is_found_on_a_product(kind):
+    # A von Mises-Fisher mean direction and a normal mean: both modes are known.
+    random = np.random.default_rng(3)
+    truth = np.array([0.6, 0.0, 0.8])
+    data = {"y": truth + 0.5 * random.normal(size=(200, 3)), "z": 5.0 + 0.1 * random.normal(size=(200, 2))}
+
+    def likelihood(p, batch):
+        return batch["y"] @ p["direction"] - 50.0 * jnp.sum((batch["z"] - p["mean"]) ** 2, axis=1)
+
+    def prior(p):
+        return -0.5 * jnp.sum(p["mean"] ** 2)
+
+    estimator = (
+        Minibatch(likelihood, prior, 200)
+        if kind == "minibatch"
+        else SAGA(likelihood, prior, data, replacement=False)
+    )
+    manifold = Product({"direction": Sphere(3), "mean": Euclidean(2)})
+    start = {"direction": jnp.array([0.0, 1.0, 0.0]), "mean": jnp.zeros(2)}
+    options = {"batch_size": 20, "num_steps": 2000}
+    mode = find_mode(KEY, estimator, manifold, data, start, **options, learning_rate=0.1)
+    total = data["y"].sum(axis=0)
+    mean = 100 * data["z"].sum(axis=0) / (1 + 100 * 200)
+    # Half of the posterior's standard deviations, 1/sqrt(length of the total) and 0.1/sqrt(200).
+    assert (
+        np.abs(mode["direction"] - total / np.linalg.norm(total)).max() < 0.5 / np.linalg.norm(total) ** 0.5
+    )
+    assert np.abs(mode["mean"] - mean).max() < 0.5 * 0.1 / 200**0.5
+    with pytest.raises(ValueError, match="batch_size = 201"):
+        find_mode(KEY, estimator, manifold, data, start, batch_size=201, num_steps=1)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "shape"),
+    [
+        (lambda x, y: jnp.sum(y @ x), r"\(\)"),
+        (lambda x, y: (y @ x)[:, None], r"\(3, 1\)"),
+        (lambda x, y: jnp.mean(y, axis=0) * x, r"\(3,\)"),
+    ],
+)
+@pytest.mark.parametrize("variance", [None, "scalar-fisher"])
+def test_likelihood_that_is_not_one_value_for_each_datum(likelihood, shape, variance):
+    data = DATA["y"][:4]
+    batch = data[:3] if shape != r"\(3,\)" else data
+    for estimator in (
+        Minibatch(likelihood, log_prior, 4, variance),
+        ControlVariate(likelihood, log_prior, data, X, noise_variance=variance),
+    ):
+        sampler = SGGMC(estimator, Sphere(3), 0.1)
+        with pytest.raises(
+            ValueError, match=r"log_likelihood returned shape .* return one value for each datum"
+        ):
+            sampler.step(KEY, sampler.init(KEY, X), batch)
+    with pytest.raises(
+        ValueError, match=f"log_likelihood returned shape {shape} for a batch of {len(batch)}"
+    ):
+        Minibatch(likelihood, log_prior, 4).log_likelihoods(X, batch)
 
 
 @pytest.mark.parametrize(

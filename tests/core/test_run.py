@@ -1,5 +1,6 @@
 """The driver: batches, chains, resumption, failures."""
 
+import json
 import os
 import signal
 import subprocess
@@ -285,6 +286,44 @@ def test_checkpoint_of_another_run_is_refused(tmp_path, changes, named):
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+def test_start_drawn_by_another_function_is_refused(tmp_path):
+    quick(checkpoint=tmp_path, initial=lambda key: MU)
+    equal(quick(checkpoint=tmp_path, initial=lambda key: 1.0 * MU), quick(initial=MU))
+    with pytest.raises(ValueError, match="another initial"):
+        quick(checkpoint=tmp_path, initial=lambda key: -MU)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("thesis.tex", "all of it", "holds files and no checkpoint.json; give an empty or a new directory"),
+        ("draws-000000.npz", "somebody's", "holds files and no checkpoint.json"),
+        ("checkpoint.json", "[1, 2]", "checkpoint.json is not of a run of ours"),
+        ("checkpoint.json", "half a fi", "checkpoint.json is not of a run of ours"),
+        ("checkpoint.json", '{"steps": 3}', "checkpoint.json is not of a run of ours"),
+    ],
+)
+def test_directory_with_other_files_is_refused_and_left_alone(tmp_path, name, content, match):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=match):
+        quick(checkpoint=tmp_path)
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(name, content)]
+
+
+def test_run_killed_before_its_first_draw_goes_on(tmp_path):
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    (tmp_path / "checkpoint.json.tmp").write_text("half")
+    with pytest.raises(KeyboardInterrupt):
+        quick(checkpoint=tmp_path, num_warmup=10_000, callback=stop)
+    (tmp_path / "draws-000000.npz.tmp").write_text("half")
+    # Nothing is kept but the settings: as if killed before the first save.
+    manifest = json.loads((tmp_path / "checkpoint.json").read_text())
+    (tmp_path / "checkpoint.json").write_text(json.dumps(manifest | {"steps": 0, "state": None}))
+    equal(quick(checkpoint=tmp_path, num_warmup=10_000), quick(num_warmup=10_000))
+
+
 def test_checkpoint_holds_no_pickle(tmp_path):
     quick(checkpoint=tmp_path)
     for path in Path(tmp_path).glob("*.npz"):
@@ -311,6 +350,11 @@ def test_failure_names_step_and_chain():
         if info.result:
             break
     assert caught.value.step == count
+    # What was sampled before that step is kept, of every chain.
+    kept = caught.value.draws
+    equal(kept.position, gd.sample(KEY, sampler, num_draws=count, num_chains=2, initial=starts).position)
+    assert kept.position.shape == (2, count, 1)
+    assert count > 0
 
 
 def test_too_much_noise_is_reported():

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift import _tree
+from geodrift._batches import batch_length
 from geodrift._types import (
     Batch,
     Count,
@@ -18,15 +19,13 @@ from geodrift._types import (
     RandomKey,
     Tangent,
 )
-from geodrift.estimators._base import Estimator
+from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
     check_interval,
-    fisher_variance,
     initial_variance,
-    per_datum_gradients,
     refreshed,
 )
 from geodrift.manifolds import Euclidean, Manifold, Product
@@ -37,7 +36,7 @@ class ControlVariateState(NamedTuple):
 
     centre: Position
     full_gradient: Tangent  # of the log likelihood of all data, at the centre
-    variance: PyTree | None  # last Fisher estimate; None when none is made
+    variance: PyTree | None  # last Fisher estimate; None when none is kept
     count: Count  # batches seen
 
 
@@ -50,13 +49,13 @@ class ControlVariatePrepared(NamedTuple):
     variance: NoiseVariance
 
 
-class ControlVariate(Estimator):
+class ControlVariate(LikelihoodEstimator):
     r"""Likelihood gradient at a centre, plus the scaled batch gradient of the differences from it.
 
     .. math:: \nabla \log p_0(x) + \sum_n g_n(c) + \frac{N}{B} \sum_b [g_b(x) - g_b(c)]
 
     Unbiased for any centre; its noise vanishes as x approaches c. Baker et al. (2019); with a refreshed
-    centre it is SVRG-LD, Dubey et al. (2016).
+    centre it is SVRG-LD, Dubey et al. (2016): see `SVRG`.
 
     Args:
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
@@ -67,7 +66,8 @@ class ControlVariate(Estimator):
             the data; None keeps it.
         noise_variance: As for `Minibatch`, of the differences.
         refresh_variance_every: Batches between two Fisher estimates. Must be 1 with ``refresh_every``: the
-            noise grows with the distance from the centre, and an older estimate is of another centre.
+            noise grows with the distance from the centre, and an older estimate is of another centre; it is
+            then measured where the gradient is, at each inner step.
         replacement: Whether batches are drawn with replacement.
         chunk_size: Data in one piece of the pass over the data; bounds its memory.
 
@@ -75,16 +75,11 @@ class ControlVariate(Estimator):
         ValueError: An argument is outside its range.
     """
 
-    log_likelihood: LogLikelihood = eqx.field(static=True)
-    log_prior: LogDensity = eqx.field(static=True)
     data: PyTree
     centre: Position | None
     refresh_every: int | None = eqx.field(static=True)
-    variance: Fisher | NoiseVariance
     refresh_variance_every: int = eqx.field(static=True)
-    replacement: bool = eqx.field(static=True)
     chunk_size: int = eqx.field(static=True)
-    manifold: Manifold
 
     def __init__(
         self,
@@ -110,23 +105,19 @@ class ControlVariate(Estimator):
         check_interval("chunk_size", chunk_size)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
+        self.data_size = batch_length(self.data)
         self.centre = None if centre is None else jax.tree.map(jnp.asarray, centre)
         self.refresh_every, self.refresh_variance_every = refresh_every, refresh_variance_every
         self.variance = as_noise_variance(noise_variance)
         self.replacement, self.chunk_size = bool(replacement), chunk_size
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
-    @property
-    def data_size(self) -> int:
-        """N."""
-        return jax.tree.leaves(self.data)[0].shape[0]
-
     def init(self, key: RandomKey, position: Position) -> ControlVariateState:
         """The full gradient at the first centre: one pass over the data."""
         del key
         centre = position if self.centre is None else self.centre
         check_given_variance(self.variance, position)
-        variance = initial_variance(self.variance, position) if isinstance(self.variance, Fisher) else None
+        variance = initial_variance(self.variance, position) if self._keeps_variance else None
         return ControlVariateState(centre, self._full_gradient(centre), variance, jnp.zeros((), jnp.int32))
 
     def prepare(
@@ -140,64 +131,48 @@ class ControlVariate(Estimator):
             centre, full_gradient = jax.lax.cond(
                 due, lambda: (position, self._full_gradient(position)), lambda: (centre, full_gradient)
             )
-        variance = self.variance
-        if isinstance(variance, Fisher):
-            variance = refreshed(
+        kept = state.variance
+        if self._keeps_variance:
+            kept = refreshed(
                 state.count,
                 self.refresh_variance_every,
-                lambda: self._estimate(position, centre, batch),
-                state.variance,
+                lambda: self._fisher(position, self.noisy_terms(position, state, batch)),
+                kept,
             )
-        anchor = _tree.sub(full_gradient, self._batch_gradient(centre, batch))
-        kept = variance if isinstance(self.variance, Fisher) else None
+        variance = kept if isinstance(self.variance, Fisher) else self.variance
+        anchor = _tree.sub(full_gradient, self._scaled_gradient(centre, batch))
         state = ControlVariateState(centre, full_gradient, kept, state.count + 1)
         return ControlVariatePrepared(batch, centre, anchor, variance), state
 
     def gradient(self, position: Position, prepared: ControlVariatePrepared) -> Tangent:
         """The scaled batch gradient plus the anchor."""
-        likelihood = _tree.add(self._batch_gradient(position, prepared.batch), prepared.anchor)
+        likelihood = _tree.add(self._scaled_gradient(position, prepared.batch), prepared.anchor)
         return _tree.add(jax.grad(self.log_prior)(position), likelihood)
 
     def noise_variance(self, position: Position, prepared: ControlVariatePrepared) -> NoiseVariance:
-        """The V given or last estimated."""
-        del position
+        """The V given or last estimated; with a moving centre, estimated at this very position."""
+        if isinstance(self.variance, Fisher) and not self._keeps_variance:
+            # Not in `prepare`: there the centre may just have moved to the position, where the noise is 0,
+            # while the gradient is taken a drift away.
+            return self._fisher(position, self.noisy_terms(position, prepared, prepared.batch))
         return prepared.variance
 
-    def on(self, manifold: Manifold) -> "ControlVariate":
-        """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
-        return self._with(manifold, self.variance, self.replacement)
+    def noisy_terms(
+        self, position: Position, state: ControlVariateState | ControlVariatePrepared, batch: Batch
+    ) -> PyTree:
+        """The differences of the data's gradients from those at the centre."""
+        here, there = (self.per_datum_gradients(x, batch) for x in (position, state.centre))
+        return _tree.sub(here, there)
 
-    def on_all_data(self) -> "ControlVariate":
-        """The same estimator for batches drawn without replacement, without a given V: no noise."""
-        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
-        variance = self.variance if isinstance(self.variance, Fisher) else None
-        return self._with(self.manifold, variance, replacement=False)
-
-    def _with(
-        self, manifold: Manifold, variance: Fisher | NoiseVariance, replacement: bool
-    ) -> "ControlVariate":
-        return ControlVariate(
-            self.log_likelihood,
-            self.log_prior,
-            self.data,
-            self.centre,
-            self.refresh_every,
-            variance,
-            self.refresh_variance_every,
-            replacement,
-            self.chunk_size,
-            manifold,
-        )
-
-    def _batch_gradient(self, position: Position, batch: Batch) -> Tangent:
-        scale = self.data_size / jax.tree.leaves(batch)[0].shape[0]
-        return jax.grad(lambda p: scale * jnp.sum(self.log_likelihood(p, batch)))(position)
+    @property
+    def _keeps_variance(self) -> bool:
+        return isinstance(self.variance, Fisher) and self.refresh_every is None
 
     def _full_gradient(self, position: Position) -> Tangent:
         size, chunk = self.data_size, min(self.chunk_size, self.data_size)
 
         def gradient(rows: Batch) -> Tangent:
-            return jax.grad(lambda p: jnp.sum(self.log_likelihood(p, rows)))(position)
+            return jax.grad(lambda p: jnp.sum(self.log_likelihoods(p, rows)))(position)
 
         def chunk_gradient(i: Count, total: Tangent) -> Tangent:
             rows = jax.tree.map(lambda a: jax.lax.dynamic_slice_in_dim(a, i * chunk, chunk), self.data)
@@ -207,12 +182,3 @@ class ControlVariate(Estimator):
         if size % chunk:
             total = _tree.add(total, gradient(jax.tree.map(lambda a: a[size - size % chunk :], self.data)))
         return total
-
-    def _estimate(self, position: Position, centre: Position, batch: Batch) -> PyTree:
-        differences = _tree.sub(
-            per_datum_gradients(self.log_likelihood, position, batch),
-            per_datum_gradients(self.log_likelihood, centre, batch),
-        )
-        return fisher_variance(
-            self.variance, self.manifold, position, differences, self.data_size, self.replacement
-        )

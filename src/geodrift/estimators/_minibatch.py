@@ -18,15 +18,13 @@ from geodrift._types import (
     Scalar,
     Tangent,
 )
-from geodrift.estimators._base import Estimator
+from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
     check_interval,
-    fisher_variance,
     initial_variance,
-    per_datum_gradients,
     refreshed,
 )
 from geodrift.manifolds import Euclidean, Manifold, Product
@@ -46,7 +44,7 @@ class MinibatchPrepared(NamedTuple):
     variance: NoiseVariance
 
 
-class Minibatch(Estimator):
+class Minibatch(LikelihoodEstimator):
     r"""Prior gradient plus N/B times the sum of a batch's likelihood gradients.
 
     Liu et al. (2016), section 2.
@@ -68,13 +66,7 @@ class Minibatch(Estimator):
         ValueError: An argument is outside its range.
     """
 
-    log_likelihood: LogLikelihood = eqx.field(static=True)
-    log_prior: LogDensity = eqx.field(static=True)
-    data_size: int = eqx.field(static=True)
-    variance: Fisher | NoiseVariance
     refresh_every: int = eqx.field(static=True)
-    replacement: bool = eqx.field(static=True)
-    manifold: Manifold
 
     def __init__(
         self,
@@ -108,48 +100,24 @@ class Minibatch(Estimator):
         variance = self.variance
         if isinstance(variance, Fisher):
             variance = refreshed(
-                state.count, self.refresh_every, lambda: self._estimate(position, batch), state.variance
+                state.count,
+                self.refresh_every,
+                lambda: self._fisher(position, self.noisy_terms(position, state, batch)),
+                state.variance,
             )
             state = state._replace(variance=variance)
         return MinibatchPrepared(batch, variance), state._replace(count=state.count + 1)
 
     def gradient(self, position: Position, prepared: MinibatchPrepared) -> Tangent:
         """The scaled gradient of the batch."""
-        size = jax.tree.leaves(prepared.batch)[0].shape[0]
 
         def log_density(p: Position) -> Scalar:
-            return self.log_prior(p) + self.data_size / size * jnp.sum(self.log_likelihood(p, prepared.batch))
+            values = self.log_likelihoods(p, prepared.batch)
+            return self.log_prior(p) + self.data_size / values.shape[0] * jnp.sum(values)
 
         return jax.grad(log_density)(position)
 
-    def noise_variance(self, position: Position, prepared: MinibatchPrepared) -> NoiseVariance:
-        """The V given or last estimated."""
-        del position
-        return prepared.variance
-
-    def on(self, manifold: Manifold) -> "Minibatch":
-        """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
-        return self._with(manifold, self.variance, self.replacement)
-
-    def on_all_data(self) -> "Minibatch":
-        """The same estimator for batches drawn without replacement, without a given V: no noise."""
-        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
-        variance = self.variance if isinstance(self.variance, Fisher) else None
-        return self._with(self.manifold, variance, replacement=False)
-
-    def _with(self, manifold: Manifold, variance: Fisher | NoiseVariance, replacement: bool) -> "Minibatch":
-        return Minibatch(
-            self.log_likelihood,
-            self.log_prior,
-            self.data_size,
-            variance,
-            self.refresh_every,
-            replacement,
-            manifold,
-        )
-
-    def _estimate(self, position: Position, batch: Batch) -> PyTree:
-        gradients = per_datum_gradients(self.log_likelihood, position, batch)
-        return fisher_variance(
-            self.variance, self.manifold, position, gradients, self.data_size, self.replacement
-        )
+    def noisy_terms(self, position: Position, state: MinibatchState, batch: Batch) -> PyTree:
+        """The data's gradients."""
+        del state
+        return self.per_datum_gradients(position, batch)

@@ -6,10 +6,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, PyTree
 
 from geodrift._tree import as_float_arrays, broadcast_prefix
-from geodrift._types import Batch, Count, LogLikelihood, NoiseVariance, Position
+from geodrift._types import Count, NoiseVariance, Position
 from geodrift.manifolds import Manifold, leaf_manifolds
 
 _KINDS = ("scalar-fisher", "diagonal-fisher")
@@ -46,18 +46,6 @@ def check_given_variance(variance: Fisher | NoiseVariance, position: Position) -
                 f" variance for each entry: give it as {(1,) * (x.ndim - 1) + (n, n)} for one matrix, or as"
                 f" diagonal matrices of shape {(*x.shape, n)}"
             )
-
-
-def per_datum_gradients(log_likelihood: LogLikelihood, position: Position, batch: Batch) -> PyTree:
-    """Gradient of each datum's log likelihood: leaves ``[batch, *leaf]``."""
-
-    def one(datum: Batch) -> Position:
-        def value(p: Position) -> Float[Array, ""]:
-            return log_likelihood(p, jax.tree.map(lambda a: a[None], datum))[0]
-
-        return jax.grad(value)(position)
-
-    return jax.vmap(one)(batch)
 
 
 def initial_variance(fisher: Fisher, position: Position) -> PyTree:

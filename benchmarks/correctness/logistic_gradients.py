@@ -1,0 +1,324 @@
+"""Gradients of one datum that a posterior costs: SGGMC with a control variate against NUTS on all data.
+
+Logistic regression, N = 100,000 data of D = 100 correlated features of unequal scale, a standard normal
+prior. Counted from the start, everything included: for NUTS (blackjax, window adaptation of step and diagonal
+metric) N for each leapfrog step of warm-up and sampling; for us the search for the mode, the metric, the full
+gradient at the centre, the noise variance, warm-up and sampling. A run is done when, for the first time, the
+largest error of a posterior mean is at most 0.1 sd and every sd is within 5%. The truth comes from importance
+sampling of the Laplace approximation at the exact mode, with antithetic pairs, until the effective sample
+size is 1e5.
+
+On paper: with the posterior whitened, a batch of B leaves noise V of about D/B (1 + c^2), where c is the
+centre's distance in sd. ABOBA is exact for a Gaussian at any stable h, with V subtracted as long as V h^2 (1
++ e^(-Ch))^2 / 4 < 1 - e^(-2Ch): B = 100, h = 1, C = 1.5 forget a position in about two steps.
+
+Prints one JSON object; `--json FILE` writes it too. `--reference FILE.npz` keeps the reference for the next
+time.
+"""
+
+import argparse
+import json
+import math
+import platform
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import blackjax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+import geodrift as gd
+
+MEAN_BOUND, SD_BOUND, REFERENCE_ESS = 0.1, 0.05, 100_000
+OURS = {"batch_size": 100, "step_size": 1.0, "friction": 1.5, "variance_every": 10, "metric_data": 5_000}
+MODE = {"batch_size": 500, "passes": 2, "learning_rate": 0.03}
+NUTS = {"warmup": 300, "draws_at_once": 50}
+
+
+def problem(data_size, dim):
+    random = np.random.default_rng(2014)
+    scales = np.exp(random.uniform(-0.7, 0.7, dim))
+    correlation = 0.5 ** np.abs(np.subtract.outer(np.arange(dim), np.arange(dim)))
+    x = random.normal(size=(data_size, dim)) @ np.linalg.cholesky(correlation).T * scales
+    truth = random.normal(size=dim) / scales / dim**0.5
+    y = random.random(data_size) < 1 / (1 + np.exp(-x @ truth))
+    return {"x": x.astype(np.float32), "y": y.astype(np.float32)}
+
+
+def log_likelihood(w, batch):
+    logits = batch["x"] @ w
+    return batch["y"] * logits - jax.nn.softplus(logits)
+
+
+def log_prior(w):
+    return -0.5 * jnp.sum(w * w)
+
+
+def reference(data):
+    """Mean and sd of the posterior, and what they rest on."""
+    x, y = data["x"], data["y"]
+
+    def negative(w):
+        z = x @ w.astype(np.float32)
+        residual = 1 / (1 + np.exp(-z)) - y
+        value = np.sum(np.logaddexp(0, z) - y * z, dtype=float) + 0.5 * w @ w
+        return value, (residual @ x).astype(float) + w
+
+    mode = scipy.optimize.minimize(negative, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x
+    for _ in range(2):  # Newton's last digits
+        p = 1 / (1 + np.exp(-(x @ mode)))
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.eye(x.shape[1])
+        mode = mode - np.linalg.solve(hessian, (p - y) @ x + mode)
+    root = scipy.linalg.solve_triangular(np.linalg.cholesky(hessian), np.eye(len(mode)), lower=True)
+    # Logits move by a tenth or two: six terms of softplus's series, of which the first cancels at the mode.
+    p = 1 / (1 + np.exp(-(x @ mode)))
+    u, q = p * (1 - p), 1 - 2 * p
+    derivatives = [u, u * q, u * q**2 - 2 * u**2, u * q**3 - 8 * u**2 * q]
+    derivatives.append(u * q**4 - 22 * u**2 * q**2 + 16 * u**3)
+    series = [np.asarray(d / math.factorial(k), np.float32)[:, None] for k, d in enumerate(derivatives, 2)]
+    random, chunk = np.random.default_rng(1), 256
+    draws, log_weights = [], []
+
+    @jax.jit
+    def rise(steps):
+        """Minus the log likelihood, less its value at the mode and its first-order part."""
+        moves = x @ steps.T
+        total = jnp.zeros_like(moves)
+        for coefficient in series[::-1]:
+            total = (total + coefficient) * moves
+        return jnp.sum(total * moves, axis=0)
+
+    while True:
+        white = random.normal(size=(chunk, len(mode)))
+        white = np.concatenate([white, -white])
+        steps = white @ root
+        target = -0.5 * np.sum(steps**2, axis=1) - np.asarray(rise(steps.astype(np.float32)), float)
+        draws.append(steps)
+        log_weights.append(target + 0.5 * np.sum(white**2, axis=1))
+        weights = np.exp(np.concatenate(log_weights) - np.max(log_weights[0]))
+        ess = weights.sum() ** 2 / np.sum(weights**2)
+        if ess >= REFERENCE_ESS:
+            break
+    weights /= weights.sum()
+    steps = np.concatenate(draws)
+    mean = weights @ steps
+    sd = np.sqrt(weights @ (steps - mean) ** 2)
+    return {"mean": mode + mean, "sd": sd, "ess": ess, "draws": len(steps)}
+
+
+def first_pass(draws, truth, counts):
+    """The count at the first of the prefixes that meets both bounds, its index, or None."""
+    for number, count in counts:
+        part = np.asarray(draws[:number], float)
+        errors = np.abs(part.mean(axis=0) - truth["mean"]) / truth["sd"]
+        ratios = part.std(axis=0, ddof=1) / truth["sd"]
+        if errors.max() <= MEAN_BOUND and np.abs(ratios - 1).max() <= SD_BOUND:
+            return {"gradients": int(count), "draws": number}
+    return None
+
+
+def ours(seeds, data, truth, max_draws):
+    """One chain a seed, each with a search for the mode of its own."""
+    size, dim = data["x"].shape
+    device_data = jax.tree.map(jnp.asarray, data)
+    plain = gd.estimators.Minibatch(log_likelihood, log_prior, size)
+    every, batch = OURS["variance_every"], OURS["batch_size"]
+    mode_steps = MODE["passes"] * size // MODE["batch_size"]
+    results = []
+    for seed in range(seeds):
+        keys = jax.random.split(jax.random.key(seed), 3)
+        centre = gd.estimators.find_mode(
+            keys[0],
+            plain,
+            gd.manifolds.Euclidean(dim),
+            device_data,
+            jnp.zeros(dim),
+            batch_size=MODE["batch_size"],
+            num_steps=mode_steps,
+            learning_rate=MODE["learning_rate"],
+        )
+        # The metric: the Fisher matrix of some data at the centre.
+        rows = jax.random.choice(keys[1], size, (OURS["metric_data"],), replace=False)
+        some = {name: array[rows] for name, array in device_data.items()}
+        gradients = plain.per_datum_gradients(centre, some)
+        fisher = size / len(rows) * gradients.T @ gradients + jnp.eye(dim)
+        root = jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(fisher), jnp.eye(dim), lower=True).T
+
+        def white_likelihood(z, rows, centre=centre, root=root):
+            return log_likelihood(centre + root @ z, rows)
+
+        def white_prior(z, centre=centre, root=root):
+            return log_prior(centre + root @ z)
+
+        estimator = gd.estimators.ControlVariate(
+            white_likelihood,
+            white_prior,
+            device_data,
+            jnp.zeros(dim),
+            noise_variance="scalar-fisher",
+            refresh_variance_every=every,
+        )
+        sampler = gd.samplers.SGGMC(
+            estimator, gd.manifolds.Euclidean(dim), OURS["step_size"], friction=OURS["friction"]
+        )
+        warmup = 50
+        draws = gd.sample(
+            keys[2],
+            sampler,
+            device_data,
+            batch_size=batch,
+            num_draws=max_draws,
+            num_warmup=warmup,
+            initial=jnp.zeros(dim),
+        )
+        before = mode_steps * MODE["batch_size"] + OURS["metric_data"] + size
+        per_step = 2 * batch * (1 + 1 / every)
+        counts = [(n, before + (warmup + n) * per_step) for n in range(50, max_draws + 1, 50)]
+        state = jax.tree.map(lambda x: x[0] if x.ndim and x.shape[0] == 1 else x, draws.state.estimator)
+        last = jnp.asarray(draws.position[0, -1])
+        position = np.asarray(centre + draws.position[0] @ np.asarray(root).T)
+        results.append(
+            {
+                "seed": seed,
+                "passed": first_pass(position, truth, counts),
+                "centre_distance_sd": float(
+                    np.sqrt(np.mean(((np.asarray(centre) - truth["mean"]) / truth["sd"]) ** 2))
+                ),
+                "noise_ratio": gd.estimators.noise_ratio(estimator, state, last, data, chunk_size=5000),
+                "gradients_before_sampling": before,
+                "gradients_so_far": counts[-1][1],
+                "gradients_a_step": per_step,
+            }
+        )
+        print(results[-1], file=sys.stderr, flush=True)
+    return results
+
+
+def nuts(seeds, data, truth, max_draws):
+    """All seeds side by side in one vmap: the counts are each chain's own."""
+    size, dim = data["x"].shape
+    x, y = jnp.asarray(data["x"]), jnp.asarray(data["y"])
+
+    def log_density(w):
+        logits = x @ w
+        return jnp.sum(y * logits - jax.nn.softplus(logits)) + log_prior(w)
+
+    adaptation = blackjax.window_adaptation(blackjax.nuts, log_density)
+
+    @jax.jit
+    @jax.vmap
+    def warm_up(key):
+        (state, parameters), info = adaptation.run(key, jnp.zeros(dim), num_steps=NUTS["warmup"])
+        return state, parameters, jnp.sum(info.info.num_integration_steps)
+
+    kernel = blackjax.nuts.build_kernel()
+
+    @jax.jit
+    @jax.vmap
+    def draw(key, state, parameters):
+        def one(state, key):
+            state, info = kernel(key, state, log_density, **parameters)
+            return state, (state.position, info.num_integration_steps)
+
+        return jax.lax.scan(one, state, jax.random.split(key, NUTS["draws_at_once"]))
+
+    keys = jax.random.split(jax.random.key(17), (2, seeds))
+    state, parameters, steps = warm_up(keys[0])
+    print("warm-up", np.asarray(steps), parameters["step_size"], file=sys.stderr, flush=True)
+    warm, positions, integration = np.asarray(steps), [], []
+    passed = [None] * seeds
+    for i in range(max_draws // NUTS["draws_at_once"]):
+        state, (position, steps) = draw(
+            jax.vmap(jax.random.fold_in, (0, None))(keys[1], i), state, parameters
+        )
+        positions.append(np.asarray(position))
+        integration.append(np.asarray(steps))
+        number = (i + 1) * NUTS["draws_at_once"]
+        for seed in range(seeds):
+            if passed[seed] is None:
+                count = size * (warm[seed] + sum(part[seed].sum() for part in integration))
+                drawn = np.concatenate([part[seed] for part in positions])
+                passed[seed] = first_pass(drawn, truth, [(number, count)])
+        print(number, passed, file=sys.stderr, flush=True)
+        if all(passed):
+            break
+    taken = np.concatenate(integration, axis=1)
+    return [
+        {
+            "seed": seed,
+            "passed": passed[seed],
+            "warmup_gradients": int(size * warm[seed]),
+            "leapfrogs_a_draw": float(taken[seed].mean()),
+            "gradients_so_far": int(size * (warm[seed] + taken[seed].sum())),
+        }
+        for seed in range(seeds)
+    ]
+
+
+def median_gradients(results):
+    """And whether it is a lower bound only, because half the runs or more were stopped too early."""
+    passed = [r["passed"]["gradients"] if r["passed"] else float("inf") for r in results]
+    median = statistics.median(passed)
+    if median < float("inf"):
+        return {"gradients": median, "lower_bound": False}
+    return {"gradients": statistics.median(r["gradients_so_far"] for r in results), "lower_bound": True}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-size", type=int, default=100_000)
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--max-draws", type=int, default=6000, help="of ours")
+    parser.add_argument("--max-nuts-draws", type=int, default=3000)
+    parser.add_argument("--reference", type=Path)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    begun, times = time.perf_counter(), {}
+    data = problem(options.data_size, options.dim)
+    if options.reference is not None and options.reference.exists():
+        truth = dict(np.load(options.reference))
+    else:
+        truth = reference(data)
+        if options.reference is not None:
+            np.savez(options.reference, **truth)
+    times["reference"] = time.perf_counter() - begun
+    print(f"reference: ess {truth['ess']:.0f} of {truth['draws']}, {times}", file=sys.stderr, flush=True)
+    results = {}
+    for name, run, most in (("ours", ours, options.max_draws), ("nuts", nuts, options.max_nuts_draws)):
+        begun = time.perf_counter()
+        results[name] = run(options.seeds, data, truth, most)
+        times[name] = time.perf_counter() - begun
+    medians = {name: median_gradients(result) for name, result in results.items()}
+    report = {
+        "bar": 10,
+        "goal": 20,
+        "ratio": medians["nuts"]["gradients"] / medians["ours"]["gradients"],
+        "ratio_is_a_lower_bound": medians["nuts"]["lower_bound"],
+        "median_gradients": medians,
+        "settings": {
+            "data_size": options.data_size,
+            "dim": options.dim,
+            "ours": OURS,
+            "mode": MODE,
+            "nuts": NUTS,
+        },
+        "reference": {"ess": float(truth["ess"]), "draws": int(truth["draws"])},
+        "results": results,
+        "seconds": times,
+        "versions": {"geodrift": gd.__version__, "jax": jax.__version__, "blackjax": blackjax.__version__},
+        "machine": platform.machine(),
+    }
+    text = json.dumps(report, indent=1)
+    print(text)
+    if options.json is not None:
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What the estimators of a log prior plus a sum of log likelihoods share."""
+
+import abc
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from geodrift._batches import batch_length
+from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Position, Tangent
+from geodrift.estimators._base import Estimator
+from geodrift.estimators._noise import Fisher, fisher_variance
+from geodrift.manifolds import Manifold
+
+
+class Rows(NamedTuple):
+    """A batch that knows which data it holds, for estimators that keep something of each datum."""
+
+    index: Int[Array, " batch"]
+    data: Batch
+
+
+class LikelihoodEstimator(Estimator):
+    """An estimator made of ``log_likelihood(position, batch) -> [batch]`` and a log prior."""
+
+    log_likelihood: LogLikelihood = eqx.field(static=True)
+    log_prior: LogDensity = eqx.field(static=True)
+    variance: Fisher | NoiseVariance
+    replacement: bool = eqx.field(static=True)
+    manifold: Manifold
+    data_size: int = eqx.field(static=True)
+
+    takes_rows: ClassVar[bool] = False
+    """Whether batches are `Rows`; `geodrift.sample` makes them of plain data."""
+
+    @abc.abstractmethod
+    def noisy_terms(self, position: Position, state: Any, batch: Batch) -> PyTree:
+        """The vectors, one a datum, whose scaled sum over a batch carries the noise: ``[batch, *leaf]``."""
+
+    def on(self, manifold: Manifold) -> Self:
+        """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
+        return self._replace(manifold=manifold)
+
+    def on_all_data(self) -> Self:
+        """The same estimator for batches drawn without replacement, without a given V: no noise."""
+        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
+        variance = self.variance if isinstance(self.variance, Fisher) else None
+        return self._replace(variance=variance, replacement=False)
+
+    def noise_variance(self, position: Position, prepared: Any) -> NoiseVariance:
+        """The V given or last estimated."""
+        del position
+        return prepared.variance
+
+    def log_likelihoods(self, position: Position, batch: Batch) -> Float[Array, " batch"]:
+        """The log likelihood of each datum of a batch.
+
+        Raises:
+            ValueError: The batch's arrays differ in length, or ``log_likelihood`` gives anything but one
+                value for each datum.
+        """
+        size = batch_length(batch)
+        values = self.log_likelihood(position, batch)
+        if jnp.shape(values) != (size,):
+            raise ValueError(
+                f"log_likelihood returned shape {jnp.shape(values)} for a batch of {size}: return one value"
+                f" for each datum, shape ({size},), without summing them; the estimator sums and scales"
+            )
+        return values
+
+    def _scaled_gradient(self, position: Position, batch: Batch) -> Tangent:
+        """N/B times the sum of the batch's gradients."""
+        scale = self.data_size / batch_length(batch)
+        return jax.grad(lambda p: scale * jnp.sum(self.log_likelihoods(p, batch)))(position)
+
+    def per_datum_gradients(self, position: Position, batch: Batch) -> PyTree:
+        """Gradient of each datum's log likelihood: leaves ``[batch, *leaf]``."""
+
+        def one(datum: Batch) -> Position:
+            rows = jax.tree.map(lambda a: a[None], datum)
+            return jax.grad(lambda p: self.log_likelihoods(p, rows)[0])(position)
+
+        return jax.vmap(one)(batch)
+
+    def _fisher(self, position: Position, terms: PyTree) -> PyTree:
+        return fisher_variance(
+            self.variance, self.manifold, position, terms, self.data_size, self.replacement
+        )
+
+    def _replace(self, **changes: Any) -> Self:
+        """A copy with other fields; past the constructor, whose arguments are not the fields."""
+        new = object.__new__(type(self))
+        for field in dataclasses.fields(self):
+            value = changes.get(field.name, getattr(self, field.name))
+            object.__setattr__(new, field.name, value)
+        return new

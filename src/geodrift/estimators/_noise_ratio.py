@@ -1,0 +1,90 @@
+"""How much of the plain minibatch's gradient noise an estimator leaves."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from geodrift._batches import batch_length
+from geodrift._types import Position
+from geodrift.estimators._base import Estimator
+from geodrift.estimators._full import Full
+from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
+
+
+def noise_ratio(
+    estimator: Estimator, state: Any, position: Position, data: PyTree, chunk_size: int = 1024
+) -> float:
+    r"""Noise variance of an estimator over that of a plain minibatch of the same size and scheme.
+
+    .. math:: \frac{\sum_n |a_n - \bar a|^2}{\sum_n |g_n - \bar g|^2}
+
+    with :math:`g_n` the data's gradients at the position and :math:`a_n` what the estimator sums in their
+    place: exact, from one pass over the data. It is the ratio of the traces over the tangent space, the same
+    for every batch size. 1 for `Minibatch`, 0 for `Full`.
+
+    Args:
+        estimator: With a likelihood; ``estimator.on(manifold)`` measures in the tangent space.
+        state: What the estimator keeps, of one chain: ``sampler_state.estimator`` or ``estimator.init(...)``.
+        position: Where.
+        data: All the data, a pytree of arrays with leading axis N; memory-mapped arrays will do.
+        chunk_size: Data in one piece; bounds the memory.
+
+    Raises:
+        ValueError: The estimator has no likelihood, or the data are not the estimator's in number.
+    """
+    if isinstance(estimator, Full):
+        return 0.0
+    if not isinstance(estimator, LikelihoodEstimator):
+        raise ValueError(f"estimator = {type(estimator).__name__}: has no log_likelihood to measure against")
+    size = batch_length(data)
+    if size != estimator.data_size:
+        raise ValueError(f"data has {size} rows: the estimator's data_size is {estimator.data_size}")
+    noise, plain = _Spread(), _Spread()
+    for start in range(0, size, chunk_size):
+        index = np.arange(start, min(start + chunk_size, size))
+        rows = jax.tree.map(lambda a, index=index: jnp.asarray(a[index[0] : index[-1] + 1]), data)
+        reduced, gradients = _terms(estimator, state, position, rows, jnp.asarray(index))
+        noise.add(np.asarray(reduced, float))
+        plain.add(np.asarray(gradients, float))
+    return noise.total / plain.total
+
+
+class _Spread:
+    """The sum of squared distances from the mean, over vectors that come in pieces."""
+
+    def __init__(self) -> None:
+        self.shift, self.sum, self.squares, self.number = None, 0.0, 0.0, 0
+
+    def add(self, vectors: np.ndarray) -> None:
+        """Take in ``[number, n]`` vectors."""
+        if self.shift is None:
+            # Two large sums of squares would lose digits where the vectors share a large mean.
+            self.shift = vectors.mean(axis=0)
+        centred = vectors - self.shift
+        self.sum = self.sum + centred.sum(axis=0)
+        self.squares += float(np.sum(centred**2))
+        self.number += len(vectors)
+
+    @property
+    def total(self) -> float:
+        """Of all vectors so far."""
+        return self.squares - float(np.sum(self.sum**2)) / self.number
+
+
+@eqx.filter_jit
+def _terms(
+    estimator: LikelihoodEstimator, state: Any, position: Position, rows: PyTree, index: Int[Array, " batch"]
+) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"]]:
+    """The estimator's terms and the data's gradients, in the tangent space and as vectors."""
+    reduced = estimator.noisy_terms(position, state, Rows(index, rows) if estimator.takes_rows else rows)
+    gradients = estimator.per_datum_gradients(position, rows)
+    return _tangent(estimator, position, reduced), _tangent(estimator, position, gradients)
+
+
+def _tangent(estimator: LikelihoodEstimator, position: Position, terms: PyTree) -> Float[Array, "batch n"]:
+    tangent = jax.vmap(estimator.manifold.to_tangent, (None, 0))(position, terms)
+    return jnp.concatenate([t.reshape(t.shape[0], -1) for t in jax.tree.leaves(tangent)], axis=1)
