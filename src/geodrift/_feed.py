@@ -72,7 +72,10 @@ def _rows(words: list[int], count: int, batching: Batching) -> np.ndarray:
 
 def is_stream(data: Any) -> bool:
     """Whether data are batches to iterate over, rather than a pytree of arrays."""
-    return not hasattr(data, "shape") and isinstance(data, Iterable) and jax.tree.leaves(data) == [data]
+    if isinstance(data, Iterator):
+        return True
+    is_leaf = jax.tree_util.default_registry.flatten_one_level(data) is None
+    return is_leaf and isinstance(data, Iterable) and not hasattr(data, "shape")
 
 
 def stream_batches(stream: Iterable, skipped: int, num_chains: int, axes: tuple[int, ...]) -> Iterator[Batch]:

@@ -18,7 +18,7 @@ from geodrift.samplers import SGGMC
 from law_checks import assert_means
 
 N, B = 11, 3
-DATA = {"y": jnp.linspace(-3.0, 3.0, N) ** 3, "n": jnp.arange(N)}
+DATA = {"y": jnp.linspace(-3.0, 3.0, N) ** 3 / 3, "n": jnp.arange(N)}
 
 
 def log_likelihood(x, batch):
@@ -50,7 +50,6 @@ def rows_of(scheme, key, counts, axes=()):
 @pytest.mark.parametrize("axes", [(), (2,)])
 def test_every_row_is_equally_likely(scheme, axes):
     keys = jax.random.split(KEY, 2000)
-    rows = np.stack([rows_of(scheme, key, jnp.arange(1), axes)[0] for key in keys[:1]])
     rows = np.asarray(jax.vmap(lambda key: _first(scheme, key, axes))(keys)).reshape(-1, B)
     assert all(len(set(batch)) == B for batch in rows.tolist())
     seen = (rows[:, :, None] == np.arange(N)).sum(axis=1)
@@ -144,7 +143,7 @@ def test_law_with_the_schemes_own_noise_subtracted(scheme):
     variance = {"rows": PLAIN, "blocks": block_variance()}[scheme]
     sampler = make(variance, step_size=0.03)
     options = {"batch_size": B, "batches": scheme, "num_chains": 64, "initial": jnp.full(1, MEAN)}
-    draws = gd.sample(KEY, sampler, DATA, num_draws=4000, num_warmup=500, thin=2, **options)
+    draws = gd.sample(KEY, sampler, DATA, num_draws=1000, num_warmup=300, thin=4, **options)
     deviations = variances(draws)
     assert_means(deviations, 0.0)
     assert_means(deviations**2, VARIANCE)
@@ -159,15 +158,15 @@ def test_noise_of_an_epoch_cancels():
     shares = {}
     for name, variance in (("ignored", None), ("subtracted", plain)):
         sampler = make(variance, step_size=step_size)
-        draws = gd.sample(KEY, sampler, DATA, num_draws=3000, num_warmup=3000, thin=20, **options)
+        draws = gd.sample(KEY, sampler, DATA, num_draws=1000, num_warmup=1000, thin=10, **options)
         shares[name] = (variances(draws) ** 2).mean() / VARIANCE
     rows = gd.sample(
         KEY,
         make(None, step_size=step_size),
         DATA,
-        num_draws=3000,
-        num_warmup=3000,
-        thin=20,
+        num_draws=1000,
+        num_warmup=1000,
+        thin=10,
         **(options | {"batches": "rows"}),
     )
     shares["rows"] = (variances(rows) ** 2).mean() / VARIANCE
@@ -213,9 +212,9 @@ def memory_mapped(tmp_path):
 @pytest.mark.parametrize("kind", ["host", "stream"])
 def test_fed_runs_have_the_right_law(kind, tmp_path):
     options = {
-        "num_draws": 3000,
-        "num_warmup": 200,
-        "thin": 2,
+        "num_draws": 600,
+        "num_warmup": 300,
+        "thin": 4,
         "num_chains": 32,
         "initial": jnp.full(1, MEAN),
     }

@@ -25,15 +25,18 @@ def log_prior(parameters):
 
 
 def draw(log_likelihood, initial, **options):
-    estimator = gd.estimators.ControlVariate(log_likelihood, log_prior, DATA, noise_variance="scalar-fisher")
-    manifold = gd.manifolds.Product(gd.manifolds.Euclidean())
-    sampler = gd.samplers.SGGMC(estimator, manifold, 0.04, friction=10.0)
+    plain = gd.estimators.Minibatch(log_likelihood, log_prior, 40)
+    initial = gd.estimators.find_mode(KEY, plain, EVERYWHERE, DATA, initial, batch_size=10, num_steps=800)
+    estimator = gd.estimators.ControlVariate(
+        log_likelihood, log_prior, DATA, initial, noise_variance="scalar-fisher"
+    )
+    sampler = gd.samplers.SGGMC(estimator, EVERYWHERE, 0.04, friction=10.0)
     return gd.sample(
         KEY,
         sampler,
         DATA,
         batch_size=10,
-        num_draws=600,
+        num_draws=300,
         num_warmup=300,
         thin=5,
         num_chains=24,
@@ -47,6 +50,10 @@ def check(weight, bias):
     sd = np.sqrt(np.diag(np.linalg.inv(PRECISION)))
     assert_means((draws - MEAN) / sd, np.zeros(3), slack=0.01)
     assert_means(((draws - MEAN) / sd) ** 2, np.ones(3), slack=0.02)
+
+
+EVERYWHERE = gd.manifolds.Product(gd.manifolds.Euclidean())
+ESTIMATOR = gd.estimators.Full(log_prior)
 
 
 class Regression(eqx.Module):
@@ -77,7 +84,7 @@ def test_equinox_model_as_position():
     assert last(jnp.asarray(X[0])) == pytest.approx(expected)
     assert {"linear.weight", "linear.bias"} <= set(draws.to_datatree()["posterior"].data_vars)
     with pytest.raises(ValueError, match=r"initial: .link is a function, .* equinox.partition"):
-        draw(log_likelihood, model)
+        gd.sample(KEY, gd.samplers.SGGMC(ESTIMATOR, EVERYWHERE, 0.1), DATA, num_draws=1, initial=model)
 
 
 def test_flax_parameters_as_position():

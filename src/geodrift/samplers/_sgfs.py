@@ -13,7 +13,6 @@ from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
 from geodrift.estimators import Minibatch
-from geodrift.estimators._noise import per_datum_gradients
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position
 from geodrift.samplers._langevin import check_flat, langevin_info
@@ -104,7 +103,7 @@ class SGFS(Sampler):
         return SGFSState(position, fisher, state.estimator, state.count + 1), info
 
     def _scores(self, position: Position, batch: Batch) -> Float[Array, "batch d"]:
-        gradients = per_datum_gradients(self.estimator.log_likelihood, position, batch)
+        gradients = self.estimator.per_datum_gradients(position, batch)
         return jax.vmap(lambda g: ravel_pytree(g)[0])(gradients)
 
     def _covariance(self, scores: Float[Array, "batch d"]) -> Float[Array, "..."]:
