@@ -30,12 +30,12 @@ def draw(log_likelihood, initial, **options):
     estimator = gd.estimators.ControlVariate(
         log_likelihood, log_prior, DATA, initial, noise_variance="scalar-fisher"
     )
-    sampler = gd.samplers.SGGMC(estimator, EVERYWHERE, 0.04, friction=10.0)
+    sampler = gd.samplers.SGGMC(estimator, EVERYWHERE, 0.03, friction=10.0)
     return gd.sample(
         KEY,
         sampler,
         DATA,
-        batch_size=10,
+        batch_size=20,
         num_draws=300,
         num_warmup=300,
         thin=5,
