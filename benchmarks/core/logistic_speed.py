@@ -98,9 +98,7 @@ def geodrift(algorithm, inner_steps, num_draws):
         sampler = gd.samplers.SGLD(estimator, gd.manifolds.Euclidean(DIM), STEP_SIZE[algorithm], **options)
     else:
         options |= {"composition": "BAOAB", "friction": FRICTION}
-        sampler = gd.samplers.SGHMC(
-            estimator, STEP_SIZE[algorithm], manifold=gd.manifolds.Euclidean(DIM), **options
-        )
+        sampler = gd.samplers.SGHMC(estimator, gd.manifolds.Euclidean(DIM), STEP_SIZE[algorithm], **options)
 
     def run(data):
         draws = gd.sample(KEY, sampler, data, batch_size=BATCH, num_draws=num_draws, initial=jnp.zeros(DIM))

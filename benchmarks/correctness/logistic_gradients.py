@@ -10,7 +10,7 @@ size is 1e5.
 
 On paper: with the posterior whitened, a batch of B leaves noise V of about D/B (1 + c^2), where c is the
 centre's distance in sd. ABOBA is exact for a Gaussian at any stable h, with V subtracted as long as V h^2 (1
-+ e^(-Ch))^2 / 4 < 1 - e^(-2Ch): B = 200, h = 1, C = 1.5 forget a position in about three steps.
++ e^(-Ch))^2 / 4 < 1 - e^(-2Ch): B = 200, h = 0.5, C = 1.5 forget a position in about five steps.
 
 Prints one JSON object; `--json FILE` writes it too. `--reference FILE.npz` keeps the reference for the next
 time.
@@ -35,7 +35,7 @@ import scipy.optimize
 import geodrift as gd
 
 MEAN_BOUND, SD_BOUND, REFERENCE_ESS = 0.1, 0.05, 100_000
-OURS = {"batch_size": 200, "step_size": 1.0, "friction": 1.5, "variance_every": 10, "metric_data": 5_000}
+OURS = {"batch_size": 200, "step_size": 0.5, "friction": 1.5, "variance_every": 10, "metric_data": 5_000}
 MODE = {"batch_size": 500, "passes": 4, "learning_rate": 0.03}
 NUTS = {"warmup": 300, "draws_at_once": 50}
 
