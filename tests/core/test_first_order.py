@@ -102,14 +102,13 @@ VARIANCES = {
 }
 
 
+ONE_STEP = [(name, "V = 0") for name in METRICS] + [("none", "V a number"), ("diagonal", "V diagonal")]
+ONE_STEP += [("dense", "V a matrix"), ("diagonal", "V a matrix")]
+MORE = [(name, variance) for name in METRICS for variance in VARIANCES if (name, variance) not in ONE_STEP]
+
+
 @pytest.mark.parametrize(
-    ("name", "variance"),
-    [(name, variance) for name in METRICS for variance in ("V = 0", "V a matrix")]
-    + [
-        (name, variance)
-        for name in ("none", "diagonal", "dense")
-        for variance in ("V a number", "V diagonal")
-    ],
+    ("name", "variance"), ONE_STEP + [pytest.param(*case, marks=pytest.mark.slow) for case in MORE]
 )
 def test_one_step_is_that_of_the_recipe(name, variance):
     # D = G^-1, Q = 0, H = -log p: mean x + h (-(D + Q) grad H + Gamma), covariance 2hD, whatever the noise V
@@ -267,7 +266,7 @@ def options(name):
     return {"data": DATA, "batch_size": 6} if name in WITH_DATA else {}
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["SGLD", "PreconditionedSGLD", "SGFS", "RMLD"])
 def test_going_on_from_a_state_is_one_longer_run(name):
     common = {"num_chains": 2, "thin": 2, **options(name)}
     start = jnp.full(3, 4.0)
@@ -300,7 +299,7 @@ def test_dtype_and_code_of_a_step(name):
 @pytest.mark.parametrize(
     "stated", [500.0, jnp.array([1.0, 500.0, 1.0]), 500 * NOISE], ids=["number", "diagonal", "matrix"]
 )
-@pytest.mark.parametrize("name", ["none", "diagonal", "dense"])
+@pytest.mark.parametrize("name", ["none", "diagonal", pytest.param("dense", marks=pytest.mark.slow)])
 def test_noise_above_all_that_is_injected_is_refused(name, stated):
     sampler = SGLD(Noisy(jnp.eye(3), stated), FLAT, 0.1, METRICS[name][0])
     assert sampler.step(KEY, sampler.init(KEY, X))[1].result == gd.Result.NEGATIVE_NOISE_VARIANCE
