@@ -67,6 +67,13 @@ SAMPLERS = [
         lambda e, m, h: gd.samplers.SGRHMC(e, m, h / 4, gd.metrics.Constant(), composition="ma", num_steps=2),
         flat=True,
     ),
+    # Steps of first order: small ones, several a draw.
+    SamplerCase("SGLD", lambda e, m, h: gd.samplers.SGLD(e, m, h / 10, num_steps=10), flat=True),
+    SamplerCase("SGRLD", lambda e, m, h: gd.samplers.SGRLD(e, m, h / 20, WAVE, num_steps=10), flat=True),
+    SamplerCase(
+        "PreconditionedSGLD", lambda e, m, h: gd.samplers.PreconditionedSGLD(e, m, h / 5, 100), flat=True
+    ),
+    SamplerCase("RMLD", lambda e, m, h: gd.samplers.RMLD(e, m, h, WAVE), flat=True, needs_density=True),
 ]
 WAVE = gd.metrics.Diagonal(lambda x: 1 + 0.5 * jnp.sin(x), separable=True)
 MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat]
