@@ -74,6 +74,18 @@ SAMPLERS = [
         "PreconditionedSGLD", lambda e, m, h: gd.samplers.PreconditionedSGLD(e, m, h / 5, 100), flat=True
     ),
     SamplerCase("RMLD", lambda e, m, h: gd.samplers.RMLD(e, m, h, WAVE), flat=True, needs_density=True),
+    SamplerCase(
+        "HMC",
+        lambda e, m, h: gd.samplers.HMC(e, m, h, num_steps=5, mass=jnp.array([2.0, 1.0, 0.5])),
+        flat=True,
+        needs_density=True,
+    ),
+    SamplerCase(
+        "RMHMC",
+        lambda e, m, h: gd.samplers.RMHMC(e, m, 3 * h, WAVE, num_steps=2),
+        flat=True,
+        needs_density=True,
+    ),
 ]
 WAVE = gd.metrics.Diagonal(lambda x: 1 + 0.5 * jnp.sin(x), separable=True)
 MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat]

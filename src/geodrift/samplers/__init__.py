@@ -7,8 +7,11 @@ from geodrift.samplers._gmc import GMC as GMC
 from geodrift.samplers._gmc import GMCState as GMCState
 from geodrift.samplers._gsgnht import GSGNHT as GSGNHT
 from geodrift.samplers._gsgnht import GSGNHTState as GSGNHTState
+from geodrift.samplers._hmc import HMC as HMC
 from geodrift.samplers._preconditioned_sgld import PreconditionedSGLD as PreconditionedSGLD
 from geodrift.samplers._preconditioned_sgld import PreconditionedSGLDState as PreconditionedSGLDState
+from geodrift.samplers._rmhmc import RMHMC as RMHMC
+from geodrift.samplers._rmhmc import RMHMCState as RMHMCState
 from geodrift.samplers._rmld import RMLD as RMLD
 from geodrift.samplers._rmld import RMLDState as RMLDState
 from geodrift.samplers._scir import SCIR as SCIR
@@ -30,6 +33,8 @@ from geodrift.samplers._sgrld import SGRLD as SGRLD
 __all__ = [
     "GMC",
     "GSGNHT",
+    "HMC",
+    "RMHMC",
     "RMLD",
     "SCIR",
     "SGFS",
@@ -45,6 +50,7 @@ __all__ = [
     "HostSCIR",
     "PreconditionedSGLD",
     "PreconditionedSGLDState",
+    "RMHMCState",
     "RMLDState",
     "Result",
     "SCIRState",

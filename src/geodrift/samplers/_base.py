@@ -63,6 +63,10 @@ class Sampler(eqx.Module):
         """The axes in front of ``[batch]`` that `step` expects."""
         return ()
 
+    def retarget(self, state: Any) -> Any:
+        """The state after the target changed under its position: what it keeps of the target, anew."""
+        return state
+
     def on_all_data(self) -> "Sampler":
         """The same sampler for batches that are all of the data."""
         return self

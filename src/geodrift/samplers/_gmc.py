@@ -86,6 +86,11 @@ class GMC(Sampler):
         info = self._info(kept, velocity, probability)
         return GMCState(kept.position, kept.log_density, kept.gradient, state.count + 1), info
 
+    def retarget(self, state: GMCState) -> GMCState:
+        """The state with density and gradient computed anew."""
+        value, gradient = self.estimator.value_and_gradient(state.position)
+        return state._replace(log_density=value, gradient=gradient)
+
     def _trajectory(self, point: _Point, h: Scalar) -> _Point:
         def leapfrog(_: Count, at: _Point) -> _Point:
             velocity = kick(self.manifold, at.position, at.velocity, at.gradient, h / 2)

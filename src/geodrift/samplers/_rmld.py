@@ -100,6 +100,10 @@ class RMLD(Sampler):
         nothing = jnp.full((), jnp.nan, norm.dtype)
         return kept._replace(count=state.count + 1), StepInfo(code, residual, nothing, norm, probability)
 
+    def retarget(self, state: RMLDState) -> RMLDState:
+        """The state with density and drift computed anew."""
+        return self._at(state.position, state.count)
+
     def _at(self, position: Position, count: Count) -> RMLDState:
         value, gradient = self.estimator.value_and_gradient(position)
         return RMLDState(position, value, metric_drift(self.metric, position, gradient), count)
