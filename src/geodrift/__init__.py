@@ -9,6 +9,7 @@ from geodrift import integrators as integrators
 from geodrift import manifolds as manifolds
 from geodrift import metrics as metrics
 from geodrift import processes as processes
+from geodrift import recipe as recipe
 from geodrift import samplers as samplers
 from geodrift import schedules as schedules
 from geodrift._errors import Result as Result
@@ -41,6 +42,7 @@ __all__ = [
     "metrics",
     "models",
     "processes",
+    "recipe",
     "runs",
     "sample",
     "samplers",

@@ -18,7 +18,6 @@ from geodrift._progress import Bar, Pace
 from geodrift._store import DrawStore, settings_of
 from geodrift._types import Position, RandomKey
 from geodrift.samplers import Sampler, StepInfo
-from geodrift.samplers._base import check_position
 
 if TYPE_CHECKING:
     import xarray
@@ -280,7 +279,7 @@ def _start(
     else:
         _check_arrays(initial)
         positions = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_chains, *jnp.shape(x))), initial)
-    check_position(manifold, positions, batched=True)
+    sampler.check_start(positions)
     return init_chains(sampler, key_init, positions), key_steps
 
 

@@ -50,6 +50,17 @@ class Sampler(eqx.Module):
                 its own, as `batch_axes` says; None when the estimator needs none.
         """
 
+    def check_start(self, positions: Position) -> None:
+        """What the driver asks of the chains' starting positions, before anything is compiled.
+
+        Args:
+            positions: Leaves with a leading axis ``[chain]``.
+
+        Raises:
+            ValueError: One is not where the sampler can start.
+        """
+        check_position(self.manifold, positions, batched=True)  # type: ignore[attr-defined]
+
     # By identity, so that a bound step can be given to `jax.jit`, which hashes what it compiles; arrays have
     # no hash.
     def __hash__(self) -> int:

@@ -1,0 +1,105 @@
+r"""Divergences :math:`\sum_j \partial_j M_{ij}(z)` by directional derivatives, with no Jacobian stored.
+
+Each function takes what depends on the column's part x of the point, and the value of x.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Literal
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, PyTree
+
+# Directional derivatives taken at once; each holds a copy of what is differentiated.
+_CHUNK = 16
+
+
+def depends(fn: Callable[[PyTree], PyTree], x: PyTree) -> bool:
+    """Whether an output of ``fn`` is computed from ``x``; where not, its derivative need not be taken."""
+    jaxpr = jax.make_jaxpr(fn)(x).jaxpr
+    reached = set(jaxpr.invars)
+
+    def is_reached(atom: Any) -> bool:
+        return not isinstance(atom, Literal) and atom in reached
+
+    for equation in jaxpr.eqns:
+        if any(is_reached(atom) for atom in equation.invars):
+            reached.update(equation.outvars)
+    return any(is_reached(atom) for atom in jaxpr.outvars)
+
+
+def diagonal_derivative(fn: Callable[[PyTree], PyTree], x: PyTree, elementwise: bool) -> PyTree:
+    r"""The diagonal :math:`\partial f_i / \partial x_i` of a Jacobian.
+
+    Args:
+        fn: From x to a tree like x.
+        x: Where.
+        elementwise: Whether entry i of ``fn`` is a function of :math:`x_i` alone: one derivative then, else
+            one for each entry of x.
+    """
+    if not depends(fn, x):
+        return jax.tree.map(jnp.zeros_like, x)
+    if elementwise:
+        return jax.jvp(fn, (x,), (jax.tree.map(jnp.ones_like, x),))[1]
+    unflatten = ravel_pytree(fn(x))[1]
+    return unflatten(_along_axes(fn, x, lambda change, i: ravel_pytree(change)[0][i]))
+
+
+def matrix_divergence(fn: Callable[[PyTree], Float[Array, "n m"]], x: PyTree) -> Float[Array, " n"]:
+    r""":math:`\sum_j \partial_j M_{ij}` of a matrix whose columns are the entries of x."""
+    if not depends(fn, x):
+        return jnp.zeros_like(ravel_pytree(x)[0])
+    return jnp.sum(_along_axes(fn, x, lambda change, i: change[:, i]), axis=0)
+
+
+def outer_divergence(fn: Callable[[PyTree], tuple[PyTree, PyTree]], x: PyTree, elementwise: bool) -> PyTree:
+    r"""Divergence of :math:`\sum_k a_k b_k^T`: :math:`\sum_k (b_k \cdot \nabla) a_k + a_k \nabla \cdot b_k`.
+
+    Args:
+        fn: From x to the vectors a, leaves ``[*row, k]``, and b, leaves ``[*leaf of x, k]``.
+        x: Where.
+        elementwise: Whether each entry of b is a function of the entry of x that it stands over.
+    """
+    left, right = fn(x)
+    total = jax.tree.map(lambda a: jnp.zeros(a.shape[:-1], a.dtype), left)
+    if depends(lambda x: fn(x)[1], x):
+        traces = _traces(lambda x: fn(x)[1], x, elementwise)
+        total = jax.tree.map(lambda a: a @ traces.astype(a.dtype), left)
+    if depends(lambda x: fn(x)[0], x):
+
+        def along(k: Array) -> PyTree:
+            direction = jax.tree.map(lambda b, xi: b[..., k].astype(xi.dtype), right, x)
+            change = jax.jvp(lambda x: fn(x)[0], (x,), (direction,))[1]
+            return jax.tree.map(lambda a: a[..., k], change)
+
+        rank = jax.tree.leaves(right)[0].shape[-1]
+        moved = jax.lax.map(along, jnp.arange(rank), batch_size=_CHUNK)
+        total = jax.tree.map(lambda t, m: t + jnp.sum(m, axis=0), total, moved)
+    return total
+
+
+def _traces(fn: Callable[[PyTree], PyTree], x: PyTree, elementwise: bool) -> Float[Array, " k"]:
+    r""":math:`\nabla \cdot b_k` of each vector of a tree with leaves ``[*leaf of x, k]``."""
+
+    def rows(tree: PyTree) -> Float[Array, "n k"]:
+        return jnp.concatenate([b.reshape(-1, b.shape[-1]) for b in jax.tree.leaves(tree)])
+
+    if elementwise:
+        change = jax.jvp(fn, (x,), (jax.tree.map(jnp.ones_like, x),))[1]
+        return jnp.sum(rows(change), axis=0)
+    return jnp.sum(_along_axes(fn, x, lambda change, i: rows(change)[i]), axis=0)
+
+
+def _along_axes(
+    fn: Callable[[PyTree], PyTree], x: PyTree, keep: Callable[[PyTree, Array], Array]
+) -> Float[Array, "n ..."]:
+    """What ``keep`` keeps of the derivative of ``fn`` along each coordinate axis, one axis a row."""
+    flat, unflatten = ravel_pytree(x)
+
+    def along(i: Array) -> Array:
+        direction = unflatten(jnp.zeros_like(flat).at[i].set(1))
+        return keep(jax.jvp(fn, (x,), (direction,))[1], i)
+
+    return jax.lax.map(along, jnp.arange(flat.size), batch_size=min(_CHUNK, flat.size))

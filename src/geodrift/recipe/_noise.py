@@ -1,0 +1,129 @@
+r"""The noise of a step, with the gradient noise that came in through the drift subtracted.
+
+The estimate of the gradient has the noise n ~ N(0, V), so the drift of a part has -M n, M being the operators
+of its row that act on the part with noise. Ma, Chen and Fox (2015), eq. 9: a step of time h injects
+:math:`N(0, h (2D - h B))`, with :math:`B = M V M^T` the variance of that whole extra noise.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, PyTree
+
+from geodrift._tree import broadcast_prefix
+from geodrift._types import NoiseVariance, RandomKey
+from geodrift._types import Scalar as Number
+from geodrift.integrators._friction import is_matrix
+from geodrift.recipe._blocks import Block, dense
+from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar, symmetric_root
+from geodrift.recipe._parts import parts, white
+
+
+def injected_noise(
+    key: RandomKey,
+    h: Number,
+    diffusion: Operator | None,
+    reach: list[Operator],
+    variance: NoiseVariance,
+    x: PyTree,
+) -> tuple[PyTree, Bool[Array, ""]]:
+    """What a step adds to a part.
+
+    Args:
+        key: Random key.
+        h: Step size.
+        diffusion: D of the part; None for none.
+        reach: The operators that sum to M; empty where no gradient noise comes in.
+        variance: V, as the estimator states it; None to subtract nothing.
+        x: The part.
+
+    Returns:
+        The noise, and whether 2D - h B is not positive semidefinite (what is negative is taken as 0).
+
+    Raises:
+        ValueError: 2D - h B has no factor that can be had without a matrix over all entries of the part.
+    """
+    fine = jnp.zeros((), bool)
+    if variance is None or not reach:
+        if diffusion is None:
+            return jax.tree.map(jnp.zeros_like, x), fine
+        scale = jnp.sqrt(h)
+        return jax.tree.map(lambda n: scale * n, diffusion.noise(key, x)), fine
+    given = [Scalar(0.0) if diffusion is None else diffusion, *reach]
+    diagonals = [_entries(operator, x) for operator in given]
+    noise = white(key, x)
+    variances = broadcast_prefix(variance, x)
+    if all(d is not None for d in diagonals):
+        d, m = diagonals[0], [sum(column) for column in zip(*diagonals[1:], strict=True)]
+        rows = zip(d, m, variances, jax.tree.leaves(noise), strict=True)
+        leaves = [_leaf_noise(h, *row) for row in rows]
+        structure = jax.tree.structure(x)
+        return jax.tree.unflatten(structure, [n for n, _ in leaves]), jnp.any(
+            jnp.stack([b for _, b in leaves])
+        )
+    if not any(isinstance(operator, Dense) for operator in given):
+        names = sorted({type(operator).__name__ for operator in given})
+        raise ValueError(
+            f"a noise variance V with {', '.join(names)}: 2D - h B has no factor without a matrix over all"
+            " coordinates; give D as dense(D, z), or an estimator with noise_variance=None"
+        )
+    matrices = [dense(operator, x).matrix for operator in given]
+    flat, unflatten = ravel_pytree(noise)
+    reached = sum(matrices[1:])
+    covariance = 2 * h * matrices[0] - h * h * reached @ _full_variance(variances, x) @ reached.T
+    moved, negative = _correlated(covariance, flat, jnp.max(jnp.abs(2 * h * matrices[0])))
+    return unflatten(moved.astype(flat.dtype)), negative
+
+
+def _entries(operator: Operator, x: PyTree) -> list[Array] | None:
+    """The diagonal, leaf by leaf, of an operator that is diagonal; None for another."""
+    leaves = jax.tree.leaves(x)
+    if isinstance(operator, Scalar):
+        return [jnp.broadcast_to(operator.value, leaf.shape) for leaf in leaves]
+    if isinstance(operator, Diagonal):
+        entries = jax.tree.leaves(operator.entries)
+        return [jnp.broadcast_to(d, leaf.shape) for d, leaf in zip(entries, leaves, strict=True)]
+    if isinstance(operator, Block) and all(row == column for row, column, _ in operator.cells()):
+        found: list[Any] = []
+        for row, child in parts(x).items():
+            cell = operator.blocks.get(row, {}).get(row, Scalar(0.0))
+            found.append(_entries(cell, child))
+        return None if None in found else [d for child in found for d in child]
+    return None
+
+
+def _leaf_noise(
+    h: Number, d: Array, m: Array, variance: Array, white: Array
+) -> tuple[Array, Bool[Array, ""]]:
+    fresh = 2 * h * d
+    if not is_matrix(variance, white):
+        left = fresh - h * h * m * m * variance
+        noise = jnp.sqrt(jnp.maximum(left, 0)) * white
+        return noise.astype(white.dtype), jnp.any(left < 0)
+    identity = jnp.eye(white.shape[-1], dtype=white.dtype)
+    covariance = fresh[..., None] * identity - h * h * m[..., :, None] * variance * m[..., None, :]
+    noise, negative = _correlated(covariance, white, jnp.max(jnp.abs(fresh)))
+    return noise.astype(white.dtype), negative
+
+
+def _correlated(
+    covariance: Float[Array, "... n n"], white: Float[Array, "... n"], scale: Number
+) -> tuple[Float[Array, "... n"], Bool[Array, ""]]:
+    root, least = symmetric_root(covariance)
+    # A singular D has eigenvalues 0 up to rounding, which must not count as negative.
+    rounding = 100 * covariance.shape[-1] * jnp.finfo(covariance.dtype).eps * scale
+    return (root @ white[..., None])[..., 0], jnp.any(least < -rounding)
+
+
+def _full_variance(variances: list[Array], x: PyTree) -> Float[Array, "n n"]:
+    """V as one matrix over the entries of the part."""
+    pieces = []
+    for v, leaf in zip(variances, jax.tree.leaves(x), strict=True):
+        if is_matrix(v, leaf):
+            n = leaf.shape[-1]
+            pieces.extend(jnp.broadcast_to(v, (*leaf.shape, n)).reshape(-1, n, n))
+        else:
+            pieces.append(jnp.diag(jnp.broadcast_to(v, leaf.shape).reshape(-1)))
+    return jax.scipy.linalg.block_diag(*pieces)

@@ -1,0 +1,196 @@
+"""Linear operators between the parts of a point z: what the user's D(z) and Q(z) return.
+
+An operator is made anew at each z. z being a pytree, so is everything that has its shape.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, PyTree
+
+from geodrift._tree import as_float_arrays
+from geodrift._types import RandomKey
+from geodrift.recipe._divergence import diagonal_derivative, matrix_divergence
+from geodrift.recipe._parts import check_alike, check_leaves, white
+
+
+class Operator(eqx.Module):
+    """A linear map M from one part of a point to another. Its methods are described here, once."""
+
+    @abc.abstractmethod
+    def matvec(self, v: PyTree) -> PyTree:
+        """``M v``."""
+
+    @abc.abstractmethod
+    def transpose(self) -> "Operator":
+        """``M^T``."""
+
+    @abc.abstractmethod
+    def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
+        r""":math:`\sum_j \partial M_{ij} / \partial x_j`, exactly, a pytree like the row's part.
+
+        Args:
+            at: The operator as a function of the part it acts on; ``self`` is ``at(x)``.
+            x: The part it acts on.
+        """
+
+    @abc.abstractmethod
+    def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
+        """Raise ValueError unless this maps from a part like ``column`` to one like ``row``."""
+
+    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+        """``B n`` with n standard normal and ``B B^T = 2 M``, M being symmetric and not negative."""
+        del key, like
+        raise ValueError(f"D holds {type(self).__name__} on its diagonal, which is not a covariance")
+
+    def __neg__(self) -> "Operator":
+        return Negative(self)
+
+
+class Negative(Operator):
+    """Minus another operator.
+
+    Args:
+        operator: The other one.
+    """
+
+    operator: Operator
+
+    def matvec(self, v: PyTree) -> PyTree:
+        """Minus its product."""
+        return _minus(self.operator.matvec(v))
+
+    def transpose(self) -> "Negative":
+        """Minus its transpose."""
+        return Negative(self.operator.transpose())
+
+    def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
+        """Minus its divergence."""
+        return _minus(self.operator.divergence(lambda x: at(x).operator, x))
+
+    def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
+        """Where the other one does."""
+        self.operator.check_fits(row, column, name)
+
+
+class Scalar(Operator):
+    """A number times the identity.
+
+    Args:
+        value: The number.
+    """
+
+    value: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+
+    def matvec(self, v: PyTree) -> PyTree:
+        """The number times v."""
+        return jax.tree.map(lambda leaf: self.value * leaf, v)
+
+    def transpose(self) -> "Scalar":
+        """Itself."""
+        return self
+
+    def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
+        """The gradient of the number."""
+        return jax.grad(lambda x: at(x).value)(x)
+
+    def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
+        """Between parts of the same shapes."""
+        if self.value.ndim != 0:
+            raise ValueError(f"{name} is Scalar of shape {self.value.shape}: give one number, or Diagonal")
+        check_alike(row, column, f"{name} is Scalar")
+
+    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+        """The root of twice the number, times white noise."""
+        return jax.tree.map(lambda n: jnp.sqrt(2 * self.value) * n, white(key, like))
+
+
+class Diagonal(Operator):
+    """Each entry times a number of its own.
+
+    Args:
+        entries: A pytree like the part it acts on, whose leaves broadcast to that part's.
+        elementwise: Says that entry i is a function of coordinate i alone. The divergence then takes one
+            derivative, else one for each coordinate. `check` tests the claim.
+    """
+
+    entries: PyTree = eqx.field(converter=as_float_arrays)
+    elementwise: bool = eqx.field(static=True, default=False)
+
+    def matvec(self, v: PyTree) -> PyTree:
+        """Entry by entry."""
+        return jax.tree.map(jnp.multiply, self.entries, v)
+
+    def transpose(self) -> "Diagonal":
+        """Itself."""
+        return self
+
+    def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
+        """The derivative of each entry along its own coordinate."""
+
+        def entries(x: PyTree) -> PyTree:
+            return jax.tree.map(lambda d, xi: jnp.broadcast_to(d, xi.shape), at(x).entries, x)
+
+        return diagonal_derivative(entries, x, self.elementwise)
+
+    def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
+        """Between parts of the same shapes."""
+        check_alike(row, column, f"{name} is Diagonal")
+        check_leaves(self.entries, column, lambda x: x, f"{name}: entries of Diagonal")
+
+    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+        """The root of twice the entries, times white noise."""
+        return jax.tree.map(lambda d, n: jnp.sqrt(2 * d) * n, self.entries, white(key, like))
+
+
+class Dense(Operator):
+    """Any matrix, stored in full.
+
+    Args:
+        matrix: ``[n, n]`` over the entries of the part it acts on, its leaves flattened in order.
+    """
+
+    matrix: Float[Array, "n n"] = eqx.field(converter=as_float_arrays)
+
+    def matvec(self, v: PyTree) -> PyTree:
+        """The product."""
+        flat, unflatten = ravel_pytree(v)
+        return unflatten((self.matrix @ flat).astype(flat.dtype))
+
+    def transpose(self) -> "Dense":
+        """The transpose."""
+        return Dense(self.matrix.T)
+
+    def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
+        """The derivative of each column along its own coordinate, summed."""
+        flat, unflatten = ravel_pytree(x)
+        return unflatten(matrix_divergence(lambda x: at(x).matrix, x).astype(flat.dtype))
+
+    def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
+        """Between parts of the same shapes."""
+        check_alike(row, column, f"{name} is Dense")
+        size = sum(jnp.size(leaf) for leaf in jax.tree.leaves(column))
+        if self.matrix.shape != (size, size):
+            raise ValueError(f"{name}: Dense has shape {self.matrix.shape}, must be {(size, size)}")
+
+    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+        """By the symmetric root, smooth in z also where D is singular."""
+        flat, unflatten = ravel_pytree(white(key, like))
+        root, _ = symmetric_root(2 * self.matrix)
+        return unflatten((root @ flat).astype(flat.dtype))
+
+
+def symmetric_root(matrix: Float[Array, "... n n"]) -> tuple[Float[Array, "... n n"], Float[Array, "..."]]:
+    """The symmetric root of a symmetric matrix, negative eigenvalues taken as 0, and the least of them."""
+    eigenvalues, vectors = jnp.linalg.eigh(matrix)
+    root = (vectors * jnp.sqrt(jnp.maximum(eigenvalues, 0))[..., None, :]) @ jnp.swapaxes(vectors, -1, -2)
+    return root, eigenvalues[..., 0]
+
+
+def _minus(v: PyTree) -> PyTree:
+    return jax.tree.map(jnp.negative, v)

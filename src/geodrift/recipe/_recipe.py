@@ -1,0 +1,242 @@
+"""The sampler that the recipe makes of H, D and Q; Ma, Chen and Fox (2015), eqs. 3 and 9."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from geodrift import _tree
+from geodrift._errors import is_concrete
+from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey
+from geodrift._types import Scalar as Number
+from geodrift.estimators import Estimator, Full
+from geodrift.manifolds import Euclidean, Manifold, Product
+from geodrift.recipe._augmentation import Augmentation, Momentum, size
+from geodrift.recipe._dynamics import Coefficients, OperatorFunction, as_operator_function
+from geodrift.recipe._parts import WHOLE
+from geodrift.recipe._properties import Defects, defects, sentences
+from geodrift.recipe._step import Surroundings, move
+from geodrift.samplers._base import Sampler, StepInfo, check_position, result_code
+from geodrift.schedules import Schedule, as_schedule
+
+_DISCRETISATIONS = ("semi-implicit", "euler")
+
+
+class RecipeState(NamedTuple):
+    """State of `Recipe`."""
+
+    position: Position
+    auxiliary: dict[str, PyTree]  # the other parts of z, by name
+    estimator: Any  # the estimator's kept state
+    count: Count  # steps taken
+
+
+@dataclasses.dataclass(frozen=True)
+class _Minus:
+    """The log density of a negative log density; equal where that is the same function."""
+
+    function: Callable[[PyTree], Number]
+
+    def __call__(self, position: Position) -> Number:
+        return -self.function(position)
+
+
+class Recipe(Sampler):
+    r"""Any continuous Markov process with a given stationary density, from H, D and Q.
+
+    .. math:: dz = [-(D + Q) \nabla H + \Gamma]\,dt + \sqrt{2D}\,dW, \quad
+        \Gamma_i = \sum_j \partial_j (D_{ij} + Q_{ij})
+
+    in Itô's sense, with D(z) symmetric positive semidefinite and Q(z) skew, leaves :math:`\exp(-H(z))`
+    invariant. :math:`\Gamma` is found by automatic differentiation. All of z persists between calls: a
+    momentum is never drawn anew.
+
+    Args:
+        target: A function, the negative log density: H of z, or of the position alone where there are
+            augmentations; or an `Estimator`, which gives the gradient of the log density from minibatches.
+        diffusion: D: an operator, or a function of z that returns one. A number stands for `Scalar`, a
+            mapping ``{row: {column: ...}}`` for `Block`.
+        curl: Q, likewise.
+        step_size: h, the time of one step in the equation above; a number or a `Schedule` of the count.
+        augmentation: Auxiliary variables. With none z is the position; with some z is a dict of
+            ``"position"`` and of their names.
+        discretisation: ``"semi-implicit"`` moves one part of z after the other, in the order of z's tree (a
+            dict's is that of its sorted keys), each from where the others are by then. ``"euler"`` moves
+            all from where they were, which is less exact and less stable. They are the same where neither D
+            nor Q is a `Block`.
+
+    Raises:
+        ValueError: An argument is outside its range. From `init` and `geodrift.sample`: an operator does not
+            fit z, D is not symmetric positive semidefinite, Q is not skew.
+
+    The variance V that the estimator states is subtracted from the injected noise, which is then
+    :math:`N(0, h (2D - h B))` with :math:`B = (D + Q) V (D + Q)^T`, eq. 9. Where that is negative the step
+    reports ``Result.NEGATIVE_NOISE_VARIANCE``.
+
+    Invariant law: exact as h -> 0.
+
+    Example:
+        >>> def curl(z):
+        ...     return {"r": {"x": 1.0}, "x": {"r": -1.0}}
+        >>> sampler = Recipe(hamiltonian, {"r": {"r": 1.0}}, curl, step_size=0.1)
+        >>> state = sampler.init(key, {"r": jnp.zeros(3), "x": jnp.zeros(3)})
+        >>> state, info = sampler.step(key, state)
+    """
+
+    estimator: Estimator
+    diffusion: OperatorFunction
+    curl: OperatorFunction
+    step_size: Schedule
+    augmentation: tuple[Augmentation, ...]
+    discretisation: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        target: Estimator | Callable[[PyTree], Number],
+        diffusion: Any,
+        curl: Any,
+        step_size: Any,
+        augmentation: Sequence[Augmentation] = (),
+        discretisation: str = "semi-implicit",
+    ) -> None:
+        if not isinstance(target, Estimator) and not callable(target):
+            raise ValueError(f"target = {target!r}: must be a negative log density or an estimator")
+        if discretisation not in _DISCRETISATIONS:
+            raise ValueError(
+                f"discretisation = {discretisation!r}: must be one of {', '.join(_DISCRETISATIONS)}"
+            )
+        names = [a.name for a in augmentation]
+        if len({*names, "position"}) != len(names) + 1:
+            raise ValueError(
+                f"augmentation has the names {names}: each needs its own, and none is 'position'"
+            )
+        self.estimator = target if isinstance(target, Estimator) else Full(_Minus(target))
+        self.diffusion, self.curl = as_operator_function(diffusion), as_operator_function(curl)
+        self.step_size = as_schedule(step_size)
+        self.augmentation, self.discretisation = tuple(augmentation), discretisation
+
+    @property
+    def manifold(self) -> Manifold:
+        """Flat space, of whatever tree and shape."""
+        return Product(Euclidean())
+
+    def on_all_data(self) -> "Recipe":
+        """The same sampler for batches that are all of the data."""
+        return self._with(self.estimator.on_all_data())
+
+    def hamiltonian(self, z: PyTree) -> Number:
+        """H(z), the negative log of the stationary density.
+
+        Raises:
+            ValueError: The target is an estimator that has no density.
+        """
+        if not isinstance(self.estimator, Full):
+            raise ValueError(
+                f"{type(self.estimator).__name__} gives gradients alone: give Full or a function"
+            )
+        return self._auxiliary_energy(z) - self.estimator.log_density(self._position(z))
+
+    def init(self, key: RandomKey, position: Position) -> RecipeState:
+        """A state with the auxiliary variables drawn from their law given the position."""
+        position = check_position(self.manifold, position)
+        key_auxiliary, key_estimator = jax.random.split(key)
+        auxiliary = self._draw_auxiliary(key_auxiliary, position)
+        found = self._defects(self._point(position, auxiliary))
+        if all(is_concrete(defect) for defect in found):
+            _raise(found)
+        kept = self.estimator.init(key_estimator, position)
+        return RecipeState(position, auxiliary, kept, jnp.zeros((), jnp.int32))
+
+    def check_start(self, positions: Position) -> None:
+        """Raise ValueError where D or Q does not fit; the leaves have a leading axis [chain]."""
+        super().check_start(positions)
+        keys = jax.random.split(jax.random.key(0), jax.tree.leaves(positions)[0].shape[0])
+        auxiliary = jax.vmap(self._draw_auxiliary)(keys, positions)
+        _raise(jax.vmap(lambda x, a: self._defects(self._point(x, a)))(positions, auxiliary))
+
+    def step(self, key: RandomKey, state: RecipeState, batch: Batch = None) -> tuple[RecipeState, StepInfo]:
+        """Each part of z once, with one gradient of the target."""
+        key_prepare, key_noise = jax.random.split(key)
+        prepared, kept = self.estimator.prepare(key_prepare, state.estimator, state.position, batch)
+        around = Surroundings(
+            Coefficients(self.diffusion, self.curl),
+            lambda z, columns: self._gradient(z, columns, prepared),
+            lambda z: self._variance(z, prepared),
+            "position" if self.augmentation else WHOLE,
+            self.discretisation == "semi-implicit",
+        )
+        start = self._point(state.position, state.auxiliary)
+        z, used, negative = move(key_noise, self.step_size(state.count), around, start)
+        auxiliary = {a.name: z[a.name] for a in self.augmentation}
+        state = RecipeState(self._position(z), auxiliary, kept, state.count + 1)
+        return state, self._info(state, used, negative)
+
+    def _position(self, z: PyTree) -> Position:
+        return z["position"] if self.augmentation else z
+
+    def _point(self, position: Position, auxiliary: dict[str, PyTree]) -> PyTree:
+        return {"position": position, **auxiliary} if self.augmentation else position
+
+    def _auxiliary_energy(self, z: PyTree) -> Number | float:
+        return sum(a.energy(z) for a in self.augmentation)
+
+    def _draw_auxiliary(self, key: RandomKey, position: Position) -> dict[str, PyTree]:
+        pairs = enumerate(self.augmentation)
+        return {a.name: a.draw(jax.random.fold_in(key, i), position) for i, a in pairs}
+
+    def _gradient(self, z: PyTree, columns: set, prepared: Any) -> PyTree:
+        """The gradient of H; the target's part only where a column asks for it."""
+        gradient = jax.tree.map(jnp.zeros_like, z)
+        if self.augmentation:
+            gradient = jax.grad(self._auxiliary_energy)(z)
+        if not self.augmentation or columns & {"position", WHOLE}:
+            of_target = self.estimator.gradient(self._position(z), prepared)
+            if not self.augmentation:
+                return jax.tree.map(jnp.negative, of_target)
+            gradient["position"] = _tree.sub(gradient["position"], of_target)
+        return gradient
+
+    def _variance(self, z: PyTree, prepared: Any) -> NoiseVariance:
+        """V over all of z: the auxiliary parts of the gradient have no noise."""
+        variance = self.estimator.noise_variance(self._position(z), prepared)
+        if variance is None or not self.augmentation:
+            return variance
+        return {**{a.name: jnp.zeros(()) for a in self.augmentation}, "position": variance}
+
+    def _defects(self, z: PyTree) -> Defects:
+        operators = self.diffusion(z), self.curl(z)
+        for name, operator in zip("DQ", operators, strict=True):
+            operator.check_fits(z, z, name)
+        return defects(*operators, z)
+
+    def _info(self, state: RecipeState, used: dict[Any, PyTree], negative: Array) -> StepInfo:
+        dtype = jnp.result_type(*jax.tree.leaves(state.position))
+        temperature = jnp.full((), jnp.nan, dtype)
+        for a in self.augmentation:
+            if isinstance(a, Momentum):
+                temperature = 2 * a.energy(state.auxiliary) / size(state.auxiliary[a.name])
+        norm = jnp.sqrt(sum((jnp.sum(g * g) for g in jax.tree.leaves(used)), jnp.zeros((), dtype)))
+        auxiliary = sum(jnp.sum(leaf) for leaf in jax.tree.leaves(state.auxiliary))
+        code, residual = result_code(self.manifold, state.position, norm + auxiliary, negative)
+        return StepInfo(
+            result=code,
+            residual=residual,
+            kinetic_temperature=temperature.astype(dtype),
+            gradient_norm=norm.astype(dtype),
+            acceptance=jnp.full((), jnp.nan, dtype),
+        )
+
+    def _with(self, estimator: Estimator) -> "Recipe":
+        given = self.diffusion, self.curl, self.step_size, self.augmentation, self.discretisation
+        return Recipe(estimator, *given)
+
+
+def _raise(found: Defects) -> None:
+    """Raise ValueError where D or Q is not what it must be."""
+    wrong = sentences(found)
+    if wrong:
+        raise ValueError("; ".join(wrong))
