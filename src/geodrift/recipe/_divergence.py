@@ -75,8 +75,7 @@ def outer_divergence(fn: Callable[[PyTree], tuple[PyTree, PyTree]], x: PyTree, e
             return jax.tree.map(lambda a: a[..., k], change)
 
         rank = jax.tree.leaves(right)[0].shape[-1]
-        moved = jax.lax.map(along, jnp.arange(rank), batch_size=_CHUNK)
-        total = jax.tree.map(lambda t, m: t + jnp.sum(m, axis=0), total, moved)
+        total = jax.tree.map(lambda t, m: t + jnp.sum(m, axis=0), total, _map(along, rank))
     return total
 
 
@@ -102,4 +101,10 @@ def _along_axes(
         direction = unflatten(jnp.zeros_like(flat).at[i].set(1))
         return keep(jax.jvp(fn, (x,), (direction,))[1], i)
 
-    return jax.lax.map(along, jnp.arange(flat.size), batch_size=min(_CHUNK, flat.size))
+    return _map(along, flat.size)
+
+
+def _map(fn: Callable[[Array], PyTree], size: int) -> PyTree:
+    """``fn`` of 0, ..., size - 1, stacked, a chunk at a time."""
+    indices = jnp.arange(size)
+    return jax.vmap(fn)(indices) if size <= _CHUNK else jax.lax.map(fn, indices, batch_size=_CHUNK)

@@ -8,9 +8,9 @@ from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import axpy
 from geodrift.recipe._blocks import Block
-from geodrift.recipe._low_rank import LowRank
+from geodrift.recipe._low_rank import LowRank, Outer, SkewLowRank
 from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar
-from geodrift.recipe._parts import white
+from geodrift.recipe._parts import parts, white
 
 # Relative to the operator's largest entry or eigenvalue; rounding is far below.
 TOLERANCE = 1e-4
@@ -32,9 +32,9 @@ def defects(diffusion: Operator, curl: Operator, z: PyTree) -> Defects:
     """
     least, largest = _eigenvalue_bounds(diffusion)
     return Defects(
-        asymmetry=_transpose_distance(diffusion, -1.0, z),
+        asymmetry=_mirror_distance(diffusion, diffusion, -1.0, z, z),
         negativity=jnp.where(least < 0, -least / jnp.where(largest > 0, largest, 1.0), 0.0),
-        symmetry=_transpose_distance(curl, 1.0, z),
+        symmetry=_mirror_distance(curl, curl, 1.0, z, z),
     )
 
 
@@ -59,13 +59,41 @@ def sentences(found: Defects) -> list[str]:
     return wrong
 
 
-def _transpose_distance(operator: Operator, sign: float, z: PyTree) -> Float[Array, ""]:
-    """Size of M + sign M^T over that of M, by their products with a random vector, entry by entry."""
-    v = white(jax.random.key(0), z)
-    product = operator.matvec(v)
-    distance = axpy(sign, operator.transpose().matvec(v), product)
-    size = _largest(product)
-    return jnp.where(size > 0, _largest(distance) / jnp.where(size > 0, size, 1.0), _largest(distance))
+def _mirror_distance(
+    cell: Operator | None, mirror: Operator | None, sign: float, row: PyTree, column: PyTree
+) -> Float[Array, ""]:
+    """Size of ``cell + sign mirror^T`` over that of the larger, block by block: their units may differ."""
+    sizes = [jnp.zeros(()) if m is None else _size(m) for m in (cell, mirror)]
+    size = jnp.maximum(*sizes)
+    if cell is None or mirror is None:
+        return jnp.where(size > 0, 1.0, 0.0)
+    if isinstance(cell, Block) and isinstance(mirror, Block):
+        pairs = {(i, j) for i, j, _ in cell.cells()} | {(i, j) for j, i, _ in mirror.cells()}
+        distances = [
+            _mirror_distance(
+                cell.blocks.get(i, {}).get(j),
+                mirror.blocks.get(j, {}).get(i),
+                sign,
+                parts(row)[i],
+                parts(column)[j],
+            )
+            for i, j in pairs
+        ]
+        return jnp.max(jnp.stack([jnp.zeros(()), *distances]))
+    v = white(jax.random.key(0), column)
+    distance = _largest(axpy(sign, mirror.transpose().matvec(v), cell.matvec(v)))
+    return jnp.where(size > 0, distance / jnp.where(size > 0, size, 1.0), 0.0)
+
+
+def _size(operator: Operator) -> Float[Array, ""]:
+    """The size of the entries before anything cancels."""
+    if isinstance(operator, Block):
+        return jnp.max(jnp.stack([jnp.zeros(()), *(_size(cell) for _, _, cell in operator.cells())]))
+    if isinstance(operator, Outer | SkewLowRank):
+        return _largest(operator.left) * _largest(operator.right)
+    if isinstance(operator, LowRank):
+        return _largest(operator.directions) ** 2 + _largest(operator.diagonal)
+    return _largest(operator)
 
 
 def _largest(v: PyTree) -> Float[Array, ""]:
