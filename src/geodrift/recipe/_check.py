@@ -156,7 +156,8 @@ def _residual(
     against, spread = current(flat) * gradient, slopes(jnp.arange(flat.size), jnp.eye(flat.size)).T
     total = jnp.sum(jnp.array([1.0, 1.0, -1.0]) @ (against - spread))
     size = jnp.sum(jnp.abs(against) + jnp.abs(spread))
-    return jnp.where(size == 0, 0.0, jnp.abs(total) / jnp.where(size == 0, 1.0, size))
+    residual = jnp.where(size == 0, 0.0, jnp.abs(total) / jnp.where(size == 0, 1.0, size))
+    return jnp.where(jnp.isfinite(hamiltonian(z)), residual, jnp.nan)
 
 
 def _gamma_terms(exact: Coefficients, rows: tuple, z: PyTree) -> list[dict[str, PyTree]]:

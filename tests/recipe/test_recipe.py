@@ -1,0 +1,198 @@
+"""What the recipe's sampler promises beside its law."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from cases import KEY
+from geodrift import recipe
+from geodrift.recipe import Dense, Diagonal, LowRank, Momentum, Recipe, SkewLowRank
+from geodrift.recipe._noise import injected_noise
+from law_checks import z_bound
+
+CANONICAL = {"momentum": {"position": 1.0}, "position": {"momentum": -1.0}}
+
+
+def normal(t):
+    return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(t)) / 2
+
+
+def test_momentum_persists():
+    # Without noise the energy is kept to second order of the step over ten periods.
+    sampler = recipe.hmc(normal, 0.01)
+    state = sampler.init(KEY, jnp.array([1.0, -0.5]))
+    first = sampler.hamiltonian({"position": state.position, **state.auxiliary})
+    take = jax.jit(sampler.step)
+    energies = []
+    for count in range(600):
+        state, _ = take(jax.random.fold_in(KEY, count), state)
+        energies.append(sampler.hamiltonian({"position": state.position, **state.auxiliary}))
+    assert np.ptp(energies) > 1e-5
+    np.testing.assert_allclose(energies, first, rtol=0.02)
+
+
+def test_one_gradient_a_step():
+    def energy(t):
+        return jnp.sum(jnp.sin(t))
+
+    for sampler in (recipe.sghmc(energy, 0.1), recipe.sgnht(energy, 0.1)):
+        state = sampler.init(KEY, jnp.ones(3))
+        text = jax.jit(sampler.step).lower(KEY, state).as_text()
+        assert text.count("stablehlo.cosine") == 1
+
+
+def test_step_is_the_written_equation():
+    # Without noise, in both discretisations, against the equation written out.
+    z = {"r": jnp.array([0.3, -1.0]), "t": jnp.array([0.5, 0.8])}
+
+    def hamiltonian(z):
+        return jnp.sum(z["t"] ** 4) / 4 + z["r"] @ z["r"] / 2
+
+    def curl(z):
+        g = Diagonal(1 + z["t"] ** 2, elementwise=True)
+        return {"r": {"t": g}, "t": {"r": -g}}
+
+    h = 0.1
+    g, slope = 1 + z["t"] ** 2, 2 * z["t"]
+    r = z["r"] + h * (-g * z["t"] ** 3 + slope)
+    expected = {"semi-implicit": z["t"] + h * g * r, "euler": z["t"] + h * g * z["r"]}
+    for form, t in expected.items():
+        sampler = Recipe(hamiltonian, 0, curl, h, discretisation=form)
+        state, info = sampler.step(KEY, sampler.init(KEY, z))
+        np.testing.assert_allclose(state.position["r"], r, rtol=1e-12)
+        np.testing.assert_allclose(state.position["t"], t, rtol=1e-12)
+        assert info.result == gd.Result.OK
+
+
+def test_whole_operators_and_blocks_take_the_same_euler_step():
+    z = {"r": jnp.array([0.3, -1.0]), "t": jnp.array([0.5, 0.8])}
+    identity, zero = jnp.eye(2), jnp.zeros((2, 2))
+    whole = Dense(jnp.block([[zero, identity], [-identity, zero]]))
+    blocks = {"r": {"t": 1.0}, "t": {"r": -1.0}}
+    ends = []
+    for curl in (whole, blocks):
+        sampler = Recipe(lambda z: normal(z), 0, curl, 0.1, discretisation="euler")
+        ends.append(sampler.step(KEY, sampler.init(KEY, z))[0].position)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), *ends)
+
+
+X = jnp.zeros((2, 2))
+M, D, H = jnp.array([[1.0, 0.5], [2.0, 1.5]]), jnp.array([[2.0, 3.0], [1.5, 4.0]]), 0.1
+V_LEAF, V_MATRIX = jnp.array([[1.0, 2.0], [0.5, 0.2]]), jnp.array([[[1.0, 0.4], [0.4, 2.0]]])
+FULL = jnp.array([[3.0, 0.5, 0, 0], [0.5, 2.0, 0, 0.1], [0, 0, 1.0, 0], [0, 0.1, 0, 2.0]])
+
+
+@pytest.mark.parametrize("form", ["entries", "matrix", "dense"])
+def test_injected_covariance(form):
+    if form == "dense":
+        diffusion, reach = Dense(FULL), [Dense(FULL), Dense(jnp.triu(FULL, 1) - jnp.triu(FULL, 1).T)]
+        full, through = FULL, FULL + jnp.triu(FULL, 1) - jnp.triu(FULL, 1).T
+    else:
+        diffusion, reach = Diagonal(D), [Diagonal(M)]
+        full, through = jnp.diag(D.ravel()), jnp.diag(M.ravel())
+    variance = V_MATRIX if form == "matrix" else V_LEAF
+    spread = jnp.kron(jnp.eye(2), V_MATRIX[0]) if form == "matrix" else jnp.diag(V_LEAF.ravel())
+    expected = H * (2 * full - H * through @ spread @ through.T)
+
+    count = 40_000
+    draw = jax.jit(jax.vmap(lambda key: injected_noise(key, H, diffusion, reach, variance, X)))
+    noise, negative = draw(jax.random.split(KEY, count))
+    assert not jnp.any(negative)
+    noise = noise.reshape(count, 4)
+    error = jnp.sqrt((expected**2 + jnp.outer(jnp.diag(expected), jnp.diag(expected))) / count)
+    assert jnp.max(jnp.abs(noise.T @ noise / count - expected) / error) < z_bound(3 * 10)
+    assert injected_noise(KEY, 40 * H, diffusion, reach, variance, X)[1]
+
+
+class Noisy(gd.estimators.Estimator):
+    """States a variance."""
+
+    variance: jax.Array
+
+    def init(self, key, position):
+        return ()
+
+    def prepare(self, key, state, position, batch):
+        return (), ()
+
+    def gradient(self, position, prepared):
+        return jax.tree.map(jnp.negative, position)
+
+    def noise_variance(self, position, prepared):
+        return self.variance
+
+
+def test_too_much_gradient_noise_is_a_result_code():
+    for variance, code in ((39.0, gd.Result.OK), (41.0, gd.Result.NEGATIVE_NOISE_VARIANCE)):
+        sampler = recipe.sghmc(Noisy(jnp.array(variance)), 0.05)  # 2C - h V
+        _, info = sampler.step(KEY, sampler.init(KEY, jnp.zeros(2)))
+        assert info.result == code
+    diverging = Recipe(lambda t: jnp.sum(t) * jnp.inf, 1.0, 0, 0.1)
+    _, info = diverging.step(KEY, diverging.init(KEY, jnp.ones(2)))
+    assert info.result == gd.Result.NON_FINITE
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_dtype_and_tree_are_kept(dtype):
+    start = {"a": jnp.ones(2, dtype), "b": (jnp.ones((1, 2), dtype),)}
+    for sampler in (recipe.sgnht(normal, 0.1), recipe.sgld(normal, 0.1)):
+        state, info = jax.jit(sampler.step)(KEY, sampler.init(KEY, start))
+        assert jax.tree.structure(state.position) == jax.tree.structure(start)
+        assert all(leaf.dtype == dtype for leaf in jax.tree.leaves((state.position, state.auxiliary)))
+        assert info.result == gd.Result.OK
+
+
+def test_a_grid_of_settings_is_one_vmap():
+    def one(step, friction):
+        sampler = recipe.sghmc(normal, step, friction)
+        return sampler.step(KEY, sampler.init(KEY, jnp.ones(2)))[0].position
+
+    steps, frictions = jnp.array([0.1, 0.2]), jnp.array([1.0, 3.0])
+    together = jax.vmap(one)(steps, frictions)
+    for row, step, friction in zip(together, steps, frictions, strict=True):
+        np.testing.assert_allclose(row, one(float(step), float(friction)), rtol=1e-12)
+
+
+Z = {"r": jnp.zeros(2), "t": jnp.zeros(2)}
+ONE, NOISY = jnp.ones((2, 1)), Noisy(jnp.ones(()))
+SKEW = {"r": {"t": 1.0}, "t": {"r": -1.0}}
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Recipe(normal, 1.0, 0, 0.0), r"step_size = 0\.0"),
+        (lambda: Recipe(normal, 1.0, 0, -0.1), r"step_size = -0\.1"),
+        (lambda: Recipe(3.0, 1.0, 0, 0.1), "target = 3.0"),
+        (lambda: Recipe(normal, 1.0, 0, 0.1, discretisation="leapfrog"), "discretisation = 'leapfrog'"),
+        (lambda: Recipe(normal, 1.0, 0, 0.1, [Momentum(), Momentum()]), "each needs its own"),
+        (lambda: Momentum(-1.0), r"mass = -1\.0"),
+        (lambda: Recipe(normal, jnp.ones(2), 0, 0.1), r"say Diagonal\(entries\)"),
+        (lambda: Recipe(normal, -1.0, 0, 0.1).init(KEY, jnp.zeros(2)), "not positive semidefinite"),
+        (lambda: Recipe(normal, 1.0, 1.0, 0.1).init(KEY, jnp.zeros(2)), "Q is not skew"),
+        (lambda: Recipe(normal, Diagonal(jnp.ones(3)), 0, 0.1).init(KEY, jnp.zeros(2)), "must broadcast"),
+        (lambda: Recipe(normal, Dense(jnp.eye(3)), 0, 0.1).init(KEY, jnp.zeros(2)), r"must be \(2, 2\)"),
+        (lambda: Recipe(normal, {"q": {"q": 1.0}}, 0, 0.1).init(KEY, Z), r"has a block 'q'.*\['r', 't'\]"),
+        (lambda: Recipe(normal, {"r": {"t": 1.0}}, SKEW, 0.1).init(KEY, Z), "D has a block between"),
+        (lambda: Recipe(normal, SkewLowRank(ONE, ONE), 0, 0.1).init(KEY, jnp.zeros(2)), "D holds SkewLowRank"),
+        (lambda: sampled(Recipe(normal, lambda t: Diagonal(t), 0, 0.1)), "not positive semidefinite"),
+        (lambda: sampled(Recipe(normal, 1.0, Dense(jnp.eye(2)), 0.1)), "Q is not skew"),
+        (lambda: sampled(Recipe(NOISY, LowRank(ONE), 0, 0.1)), "noise variance V with LowRank"),
+        (lambda: recipe.sghmc(NOISY, 0.1).hamiltonian(Z), "gives gradients alone"),
+        (lambda: one_step(Recipe(NOISY, {"r": {"r": 1.0}}, SKEW, 0.1), Z), "V cannot be subtracted"),
+        (lambda: one_step(Recipe(normal, LowRank({"r": ONE, "t": ONE}), SKEW, 0.1), Z), "both as blocks"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_raise(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+def sampled(sampler):
+    return gd.sample(KEY, sampler, num_draws=1, num_chains=2, initial=jnp.array([0.5, -0.5]))
+
+
+def one_step(sampler, z):
+    return sampler.step(KEY, sampler.init(KEY, z))
