@@ -176,7 +176,7 @@ SKEW = {"r": {"t": 1.0}, "t": {"r": -1.0}}
         (lambda: Recipe(normal, Dense(jnp.eye(3)), 0, 0.1).init(KEY, jnp.zeros(2)), r"must be \(2, 2\)"),
         (lambda: Recipe(normal, {"q": {"q": 1.0}}, 0, 0.1).init(KEY, Z), r"has a block 'q'.*\['r', 't'\]"),
         (lambda: Recipe(normal, {"r": {"t": 1.0}}, SKEW, 0.1).init(KEY, Z), "D has a block between"),
-        (lambda: Recipe(normal, SkewLowRank(ONE, ONE), 0, 0.1).init(KEY, jnp.zeros(2)), "D holds SkewLowRank"),
+        (lambda: sampled(Recipe(normal, SkewLowRank(ONE, ONE), 0, 0.1)), "D holds SkewLowRank"),
         (lambda: sampled(Recipe(normal, lambda t: Diagonal(t), 0, 0.1)), "not positive semidefinite"),
         (lambda: sampled(Recipe(normal, 1.0, Dense(jnp.eye(2)), 0.1)), "Q is not skew"),
         (lambda: sampled(Recipe(NOISY, LowRank(ONE), 0, 0.1)), "noise variance V with LowRank"),

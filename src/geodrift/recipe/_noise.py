@@ -64,7 +64,8 @@ def injected_noise(
             jnp.stack([b for _, b in leaves])
         )
     if not any(isinstance(operator, Dense) for operator in given):
-        names = sorted({type(operator).__name__ for operator in given})
+        pairs = zip(given, diagonals, strict=True)
+        names = sorted({type(operator).__name__ for operator, diagonal in pairs if diagonal is None})
         raise ValueError(
             f"a noise variance V with {', '.join(names)}: 2D - h B has no factor without a matrix over all"
             " coordinates; give D as dense(D, z), or an estimator with noise_variance=None"
