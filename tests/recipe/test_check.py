@@ -341,7 +341,7 @@ def test_check_is_in_float64_for_a_float32_user():
     [
         (lambda: recipe.check(lambda t: t, 1.0, 0, jnp.zeros(2)), "must be one number"),
         (lambda: recipe.check(potential, Diagonal(jnp.ones(3)), 0, jnp.zeros(2)), "must broadcast to"),
-        (lambda: recipe.check(potential, {"q": {"q": 1.0}}, 0, POINT), "has a block 'q'"),
+        (lambda: recipe.check(hamiltonian, {"q": {"q": 1.0}}, 0, POINT), "has a block 'q'"),
         (lambda: recipe.check(potential, 1.0, 0, jnp.zeros(2), drift=lambda t: t[:1]), "drift maps"),
         (lambda: recipe.check(potential, jnp.ones(2), 0, jnp.zeros(2)), "Diagonal"),
         (lambda: recipe.check(potential, Scalar(jnp.ones(2)), 0, jnp.zeros(2)), "give one number"),
