@@ -110,8 +110,8 @@ def geodrift(algorithm, inner_steps, num_draws):
 def peer(algorithm, inner_steps, num_draws):
     """blackjax's kernel in a `lax.scan`; its SGHMC draws a new momentum for each draw.
 
-    With one inner step the gradient therefore reaches nothing but a momentum that is thrown away, the compiler
-    leaves it out, and what is timed is a random walk: no comparison.
+    With one inner step the gradient therefore reaches nothing but a momentum that is thrown away, the
+    compiler leaves it out, and what is timed is a random walk: no comparison.
     """
     h = STEP_SIZE[algorithm]
     estimate = blackjax.sgmcmc.gradients.grad_estimator(log_prior, log_likelihood, DATA_SIZE)
