@@ -32,7 +32,7 @@ def fisher(x):
 
 
 def mixed(x):
-    return 1 + 0.3 * jnp.sin(x + 2 * jnp.roll(x, 1))
+    return 2 + 0.6 * jnp.sin(x + 2 * jnp.roll(x, 1))
 
 
 class Noisy(Estimator):
