@@ -10,6 +10,7 @@ from jaxtyping import Array, Int, Key, PyTree
 
 from geodrift._batches import Batching, draw_batch, epoch_blocks
 from geodrift._errors import Result
+from geodrift._tree import is_shared
 from geodrift._types import Batch, Position
 from geodrift.samplers import Sampler, StepInfo
 
@@ -22,15 +23,6 @@ class Chunk(NamedTuple):
     info: StepInfo  # leading axes [capacity, chain]
     result: Int[Array, " chain"]  # first code that is not OK
     failed_at: Int[Array, " chain"]  # count of the step that gave it
-
-
-def is_shared(path: tuple, leaf: Any) -> bool:
-    """Whether a leaf is an attribute ``count`` of whole numbers, hence one for all chains.
-
-    A position may have a part of that name; it is no whole number.
-    """
-    named = bool(path) and isinstance(path[-1], jax.tree_util.GetAttrKey) and path[-1].name == "count"
-    return named and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)
 
 
 def init_chains(sampler: Sampler, keys: Key[Array, " chain"], positions: Position) -> Any:

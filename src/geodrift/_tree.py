@@ -61,3 +61,12 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool
 def as_float_arrays(x: PyTree) -> PyTree:
     """Every number in ``x`` as a floating-point array: a leaf, not a constant of the trace."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(leaf, float)), x)
+
+
+def is_shared(path: tuple, leaf: Any) -> bool:
+    """Whether a leaf is an attribute ``count`` of whole numbers, hence one for all chains.
+
+    A position may have a part of that name; it is no whole number.
+    """
+    named = bool(path) and isinstance(path[-1], jax.tree_util.GetAttrKey) and path[-1].name == "count"
+    return named and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)

@@ -12,10 +12,11 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from geodrift._data import Source, source_of
-from geodrift._engine import Chunk, advance, init_chains, is_shared
+from geodrift._engine import Chunk, advance, init_chains
 from geodrift._errors import Result, SamplingError
 from geodrift._progress import Bar, Pace
 from geodrift._store import DrawStore, settings_of
+from geodrift._tree import is_shared
 from geodrift._types import Position, RandomKey
 from geodrift.samplers import Sampler, StepInfo
 

@@ -10,6 +10,8 @@ from geodrift.samplers._gsgnht import GSGNHTState as GSGNHTState
 from geodrift.samplers._hmc import HMC as HMC
 from geodrift.samplers._preconditioned_sgld import PreconditionedSGLD as PreconditionedSGLD
 from geodrift.samplers._preconditioned_sgld import PreconditionedSGLDState as PreconditionedSGLDState
+from geodrift.samplers._replica_exchange import ReplicaExchange as ReplicaExchange
+from geodrift.samplers._replica_exchange import ReplicaExchangeState as ReplicaExchangeState
 from geodrift.samplers._rmhmc import RMHMC as RMHMC
 from geodrift.samplers._rmhmc import RMHMCState as RMHMCState
 from geodrift.samplers._rmld import RMLD as RMLD
@@ -52,6 +54,8 @@ __all__ = [
     "PreconditionedSGLDState",
     "RMHMCState",
     "RMLDState",
+    "ReplicaExchange",
+    "ReplicaExchangeState",
     "Result",
     "SCIRState",
     "SGFSState",

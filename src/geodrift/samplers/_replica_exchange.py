@@ -1,0 +1,201 @@
+"""Parallel tempering, with exact or noisy energies; Deng et al. (2020), Ceperley & Dewing (1999)."""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from geodrift._errors import is_concrete
+from geodrift._tree import as_float_arrays, is_shared
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar
+from geodrift.estimators import Estimator, Full
+from geodrift.estimators._tempered import tempered
+from geodrift.manifolds import Manifold
+from geodrift.samplers._base import Sampler, StepInfo
+
+
+class ReplicaExchangeState(NamedTuple):
+    """State of `ReplicaExchange`."""
+
+    position: Position  # of the replica at temperature 1
+    replicas: Any  # states of the inner sampler, leading axis [replica], but for their counts
+    count: Count  # steps taken
+
+
+class ReplicaExchange(Sampler):
+    r"""Copies of a sampler at several temperatures, whose neighbours exchange states.
+
+    Replica i has the target :math:`p^{1 / T_i}`; the draws are those of the first, T = 1. Neighbours i, j
+    (the pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... in turn) exchange with the probability
+
+    .. math:: \min(1, \exp(X - s^2 / 2)), \quad X = (1/T_i - 1/T_j) (E_i - E_j), \quad E = -\log p
+
+    where :math:`s^2 = (1/T_i - 1/T_j)^2 \sigma^2` and :math:`\sigma^2` is the variance of the noise of
+    :math:`E_i - E_j`; 0 for exact energies. For normal noise of known variance this satisfies detailed
+    balance exactly (Ceperley & Dewing, 1999); Deng et al. (2020) have it with :math:`\sigma^2 = 2
+    \mathrm{Var}(E)`.
+    Energies are of a minibatch of their own, and each replica moves on minibatches of its own.
+
+    Args:
+        sampler: The kernel; every replica runs it with the same step size.
+        temperatures: 1 first, then increasing.
+        swap_every: Steps between two attempts.
+        difference_variance: :math:`\sigma^2`: a number, or ``"sample"``: N^2 / B times the sample variance of
+            the data's own differences, over the batch. Needed where the estimator's energies are noisy.
+
+    Raises:
+        ValueError: An argument is outside its range, or the estimator has no energies.
+
+    Invariant law: that of the kernel; the exchange adds no bias.
+
+    The information of a step is the first replica's, with the mean probability of the attempted exchanges as
+    ``acceptance``, NaN where there was none, and the largest result code of all replicas.
+    """
+
+    sampler: Sampler
+    temperatures: Float[Array, " replica"] = eqx.field(converter=lambda t: as_float_arrays(jnp.asarray(t)))
+    swap_every: int = eqx.field(static=True, default=1)
+    difference_variance: Float[Array, ""] | str | None = eqx.field(
+        default=None, converter=lambda v: v if v is None or isinstance(v, str) else as_float_arrays(v)
+    )
+    all_data: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        t = self.temperatures
+        if t.ndim != 1 or t.shape[0] < 2:
+            raise ValueError(f"temperatures has shape {t.shape}: must be a list of 2 or more")
+        if is_concrete(t) and not (t[0] == 1 and jnp.all(jnp.diff(t) > 0)):
+            raise ValueError(f"temperatures = {t}: must begin with 1 and increase")
+        if not isinstance(self.swap_every, int) or self.swap_every < 1:
+            raise ValueError(f"swap_every = {self.swap_every!r}: must be a whole number of steps, 1 or more")
+        if isinstance(self.difference_variance, str) and self.difference_variance != "sample":
+            raise ValueError(
+                f"difference_variance = {self.difference_variance!r}: must be a number, 'sample' or None"
+            )
+        if isinstance(self.estimator, Full):
+            return
+        if not hasattr(self.estimator, "log_likelihood"):
+            raise ValueError(
+                f"estimator = {type(self.estimator).__name__}: an exchange needs energies, and this has no"
+                " values; give Full, Minibatch or ControlVariate"
+            )
+        if self.difference_variance is None and not self.all_data:
+            raise ValueError(
+                "difference_variance = None: the energies of minibatches are noisy, and an exchange that does"
+                " not know by how much is biased; give 'sample' or the variance"
+            )
+
+    @property
+    def estimator(self) -> Estimator:
+        """The inner sampler's, at temperature 1."""
+        return self.sampler.estimator
+
+    @property
+    def manifold(self) -> Manifold:
+        """The inner sampler's."""
+        return self.sampler.manifold
+
+    @property
+    def batch_axes(self) -> tuple[int, ...]:
+        """A batch for every inner step of every replica, and one for the energies."""
+        return (len(self.temperatures) * math.prod(self.sampler.batch_axes) + 1,)
+
+    def on_all_data(self) -> "ReplicaExchange":
+        """The same, with exact energies."""
+        exact = self.sampler.on_all_data()
+        return dataclasses.replace(self, sampler=exact, difference_variance=None, all_data=True)
+
+    def init(self, key: RandomKey, position: Position) -> ReplicaExchangeState:
+        """All replicas at the position."""
+        keys = jax.random.split(key, len(self.temperatures))
+        replicas = jax.vmap(lambda k, t: self._at(t).init(k, position))(keys, self.temperatures)
+        replicas = jax.tree_util.tree_map_with_path(
+            lambda path, x: x[0] if is_shared(path, x) else x, replicas
+        )
+        first = jax.tree.map(lambda x: x[0], replicas.position)
+        return ReplicaExchangeState(first, replicas, jnp.zeros((), jnp.int32))
+
+    def step(
+        self, key: RandomKey, state: ReplicaExchangeState, batch: Batch = None
+    ) -> tuple[ReplicaExchangeState, StepInfo]:
+        """A step of every replica, and the exchanges that are due."""
+        key_move, key_swap = jax.random.split(key)
+        keys, t = jax.random.split(key_move, len(self.temperatures)), self.temperatures
+        rows, energy_rows, rows_axis = self._rows(batch)
+        axes = _axes(state.replicas)
+        move = jax.vmap(lambda k, t, s, b: self._at(t).step(k, s, b), (0, 0, axes, rows_axis), (axes, 0))
+        replicas, infos = move(keys, t, state.replicas, rows)
+        due = (state.count + 1) % self.swap_every == 0
+        replicas, acceptance = jax.lax.cond(
+            due,
+            lambda: self._exchange(key_swap, replicas, energy_rows, state.count // self.swap_every),
+            lambda: (replicas, jnp.full((), jnp.nan, t.dtype)),
+        )
+        info = jax.tree.map(lambda x: x[0], infos)
+        info = info._replace(result=jnp.max(infos.result), acceptance=acceptance)
+        first = jax.tree.map(lambda x: x[0], replicas.position)
+        return ReplicaExchangeState(first, replicas, state.count + 1), info
+
+    def _exchange(self, key: RandomKey, replicas: Any, rows: Batch, attempt: Count) -> tuple[Any, Scalar]:
+        index = jnp.arange(len(self.temperatures))
+        partner = jnp.where((index + attempt) % 2 == 0, index + 1, index - 1)
+        alone = (partner < 0) | (partner >= index.size)
+        partner = jnp.where(alone, index, partner)
+        beta = 1 / self.temperatures
+        gap = beta - beta[partner]
+        difference, variance = self._differences(replicas.position, rows, partner)
+        probability = jnp.exp(jnp.minimum(gap * difference - gap**2 * variance / 2, 0))
+        # One uniform for a pair.
+        uniform = jax.random.uniform(key, index.shape, beta.dtype)[jnp.minimum(index, partner)]
+        # NaN compares false, hence rejects.
+        source = jnp.where(~alone & (uniform < probability), partner, index)
+        axes = _axes(replicas)
+        moved = jax.tree_util.tree_map_with_path(
+            lambda path, x: x if is_shared(path, x) else x[source], replicas
+        )
+        if hasattr(replicas, "thermostat"):
+            # Its law depends on the temperature, by the gradient noise that it absorbs, not on the position.
+            moved = moved._replace(thermostat=replicas.thermostat)
+        retarget = jax.vmap(lambda t, s: self._at(t).retarget(s), (0, axes), axes)
+        return retarget(self.temperatures, moved), jnp.nanmean(jnp.where(alone, jnp.nan, probability))
+
+    def _differences(
+        self, positions: Position, rows: Batch, partner: Int[Array, " replica"]
+    ) -> tuple[Float[Array, " replica"], Float[Array, " replica"]]:
+        """``E_i - E_partner`` and the variance of its noise."""
+        estimator = self.estimator
+        if isinstance(estimator, Full):
+            energy = -jax.vmap(estimator.log_density)(positions)
+            variance = 0.0 if self.difference_variance is None else self.difference_variance
+            return energy - energy[partner], jnp.broadcast_to(variance, energy.shape)
+        prior = jax.vmap(estimator.log_prior)(positions)
+        each = jax.vmap(lambda x: estimator.log_likelihood(x, rows))(positions)
+        each = each - each[partner]
+        size, batch_size = estimator.data_size, each.shape[1]
+        difference = prior[partner] - prior - size * jnp.mean(each, axis=1)
+        variance = 0.0 if self.difference_variance is None else self.difference_variance
+        if self.difference_variance == "sample":
+            left = 1.0 if estimator.replacement else 1.0 - batch_size / size
+            variance = size**2 / batch_size * left * jnp.var(each, axis=1, ddof=1)
+        return difference, jnp.broadcast_to(variance, difference.shape)
+
+    def _at(self, temperature: Scalar) -> Sampler:
+        """The inner sampler at a temperature."""
+        return eqx.tree_at(lambda s: s.estimator, self.sampler, tempered(self.estimator, 1 / temperature))
+
+    def _rows(self, batch: Batch) -> tuple[Batch, Batch, int | None]:
+        """The replicas' batches, the energies', and the axis of the replicas in the first."""
+        if self.all_data or not jax.tree.leaves(batch):
+            return batch, batch, None
+        shape = (len(self.temperatures), *self.sampler.batch_axes)
+        rows = jax.tree.map(lambda a: a[:-1].reshape(*shape, *a.shape[1:]), batch)
+        return rows, jax.tree.map(lambda a: a[-1], batch), 0
+
+
+def _axes(replicas: Any) -> Any:
+    """0 for every leaf, None for the counts that the replicas share."""
+    return jax.tree_util.tree_map_with_path(lambda path, x: None if is_shared(path, x) else 0, replicas)

@@ -1,0 +1,108 @@
+"""Replica exchange on two separated modes of unequal weight, where a chain alone stays in one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from cases import KEY
+from geodrift.manifolds import Euclidean
+from geodrift.samplers import GMC, SGGMC, SGNHT, ReplicaExchange
+from law_checks import assert_means
+from noisy import Noisy
+
+FLAT = Euclidean(1)
+TEMPERATURES = [1.0, 2.5, 7.0]
+
+
+def two_modes(x):
+    """Weights 3 to 1 at -3 and 3, sd 0.6."""
+    return jax.scipy.special.logsumexp(
+        jnp.stack([jnp.log(3.0) - (x[0] + 3) ** 2 / 0.72, -((x[0] - 3) ** 2) / 0.72])
+    )
+
+
+FULL = gd.estimators.Full(two_modes)
+GRID = np.linspace(-8, 8, 4001)
+DENSITY = np.exp(np.asarray(jax.vmap(two_modes)(jnp.asarray(GRID)[:, None])))
+MOMENTS = np.array([DENSITY @ f / DENSITY.sum() for f in (GRID > 0, GRID, GRID**2)])
+
+
+def moments(draws):
+    x = draws[..., 0]
+    return np.stack([x > 0, x, x**2], axis=-1)
+
+
+def run(sampler, data=None, batch_size=None, draws=300):
+    options = {"num_draws": draws, "thin": 10, "num_warmup": 600, "num_chains": 100}
+    return gd.sample(KEY, sampler, data, batch_size=batch_size, initial=jnp.array([-3.0]), **options)
+
+
+@pytest.mark.parametrize("kind", ["SGGMC", "GMC", "SGNHT"])
+def test_exact_energies(kind):
+    inner = {
+        "SGGMC": SGGMC(FULL, FLAT, 0.15, composition="BAOAB"),
+        "GMC": GMC(FULL, FLAT, 0.3, num_steps=2),
+        "SGNHT": SGNHT(Noisy(two_modes, variance=1.0, states=False), FLAT, 0.1),
+    }[kind]
+    draws = run(ReplicaExchange(inner, TEMPERATURES))
+    assert_means(moments(draws.position), MOMENTS, slack=np.array([0.004, 0.02, 0.05]), comparisons=12)
+    assert 0.1 < np.nanmean(draws.info.acceptance) < 0.9
+
+
+def noisy_problem():
+    """Data whose sum vanishes: the likelihood is x times noise, and the prior is the target."""
+    data = np.random.default_rng(5).normal(size=2000)
+    data = 0.004 * (data - data.mean())
+    return jnp.asarray(data), gd.estimators.Minibatch(lambda x, y: y * x[0], two_modes, 2000, "scalar-fisher")
+
+
+def test_noisy_energies_need_the_correction():
+    data, estimator = noisy_problem()
+    inner = SGGMC(estimator, FLAT, 0.15, composition="BAOAB")
+    right = run(ReplicaExchange(inner, TEMPERATURES, difference_variance="sample"), data, 40)
+    assert_means(moments(right.position), MOMENTS, slack=np.array([0.004, 0.02, 0.05]), comparisons=12)
+    wrong = run(ReplicaExchange(inner, TEMPERATURES, difference_variance=0.0), data, 40, draws=150)
+    with pytest.raises(AssertionError, match="t = "):
+        assert_means(moments(wrong.position), MOMENTS, slack=np.array([0.004, 0.02, 0.05]), comparisons=12)
+
+
+def test_all_of_the_data_has_exact_energies():
+    data, estimator = noisy_problem()
+    inner = SGGMC(estimator, FLAT, 0.15)
+    sampler = ReplicaExchange(inner, TEMPERATURES, difference_variance="sample")
+    exact = ReplicaExchange(SGGMC(FULL, FLAT, 0.15), TEMPERATURES)
+    options = {"num_draws": 30, "initial": jnp.array([-3.0])}
+    np.testing.assert_allclose(
+        gd.sample(KEY, sampler, data, **options).position,
+        gd.sample(KEY, exact, **options).position,
+        atol=1e-9,
+    )
+
+
+def test_kept_densities_follow_the_exchange():
+    sampler = ReplicaExchange(GMC(FULL, FLAT, 0.3), TEMPERATURES)
+    state, step = sampler.init(KEY, jnp.array([-3.0])), jax.jit(sampler.step)
+    for count in range(20):
+        state, _ = step(jax.random.fold_in(KEY, count), state)
+        expected = jax.vmap(two_modes)(state.replicas.position) / jnp.array(TEMPERATURES)
+        np.testing.assert_allclose(state.replicas.log_density, expected, rtol=1e-12)
+        np.testing.assert_array_equal(state.position, state.replicas.position[0])
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: ReplicaExchange(SGGMC(FULL, FLAT, 0.1), [1.0]), "2 or more"),
+        (lambda: ReplicaExchange(SGGMC(FULL, FLAT, 0.1), [2.0, 1.0]), "begin with 1"),
+        (lambda: ReplicaExchange(SGGMC(FULL, FLAT, 0.1), [1.0, 2.0], swap_every=0), "swap_every = 0"),
+        (
+            lambda: ReplicaExchange(SGGMC(noisy_problem()[1], FLAT, 0.1), [1.0, 2.0]),
+            "energies of minibatches",
+        ),
+    ],
+)
+def test_wrong_arguments_raise(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
