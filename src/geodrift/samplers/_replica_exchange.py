@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, is_shared
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
-from geodrift.estimators import Estimator, Full
+from geodrift.estimators import Full
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo
@@ -90,14 +90,16 @@ class ReplicaExchange(Sampler):
             )
 
     @property
-    def estimator(self) -> Estimator:
+    def estimator(self) -> Any:
         """The inner sampler's, at temperature 1."""
-        return self.sampler.estimator
+        inner: Any = self.sampler
+        return inner.estimator
 
     @property
     def manifold(self) -> Manifold:
         """The inner sampler's."""
-        return self.sampler.manifold
+        inner: Any = self.sampler
+        return inner.manifold
 
     @property
     def batch_axes(self) -> tuple[int, ...]:
