@@ -6,7 +6,24 @@ import jax
 import jax.numpy as jnp
 
 import geodrift as gd
-from geodrift.manifolds import Euclidean, Manifold, Product, Simplex, Sphere, SphericalSimplex
+from geodrift.manifolds import (
+    Ball,
+    Box,
+    Euclidean,
+    Grassmann,
+    HalfSpaces,
+    Hyperbolic,
+    Manifold,
+    Orthogonal,
+    PositiveOrthant,
+    Product,
+    Simplex,
+    SpecialOrthogonal,
+    Sphere,
+    SphericalSimplex,
+    Stiefel,
+    Torus,
+)
 
 
 class ManifoldCase(NamedTuple):
@@ -14,11 +31,21 @@ class ManifoldCase(NamedTuple):
     manifold: Manifold
     shape: Any  # batch axes for random_point
     dim: int
+    spoil: Any = lambda leaf: 1.01 * leaf  # takes a leaf off the manifold; None where there is no outside
+    pace: float = 1.0  # factor of the times flown: geodesics of hyperbolic space part exponentially
+    size: float = 1.0  # of the terms that cancel, which rounding errors follow
+
+
+INF = float("inf")
+PYRAMID = HalfSpaces(
+    [[0.0, 0.0, -1.0], [1.0, 1.0, 1.0], [-2.0, 1.0, 0.5], [0.3, -1.0, 0.5]], [0.0, 1.0, 1.0, 1.0]
+)
+BOX = Box([-1.0, 0.0, -INF, -INF], [0.5, INF, 2.0, INF])
 
 
 MANIFOLDS = [
-    ManifoldCase("euclidean", Euclidean(4), (), 4),
-    ManifoldCase("euclidean batch", Euclidean(4), (3,), 12),
+    ManifoldCase("euclidean", Euclidean(4), (), 4, None),
+    ManifoldCase("euclidean batch", Euclidean(4), (3,), 12, None),
     ManifoldCase("circle", Sphere(2), (), 1),
     ManifoldCase("sphere", Sphere(3), (), 2),
     ManifoldCase("sphere batch", Sphere(5), (2, 3), 24),
@@ -29,6 +56,29 @@ MANIFOLDS = [
         "product", Product({"a": Sphere(3), "b": [Simplex(3), Euclidean(2)]}), {"a": (2,), "b": [(), ()]}, 8
     ),
     ManifoldCase("product prefix", Product((Sphere(3), Euclidean(2))), ((4,), ()), 10),
+    ManifoldCase("stiefel", Stiefel(3, 2), (), 3),
+    ManifoldCase("stiefel tall", Stiefel(7, 2), (2,), 22),
+    ManifoldCase("orthogonal", Orthogonal(4), (2,), 12),
+    ManifoldCase("special orthogonal", SpecialOrthogonal(3), (), 3),
+    ManifoldCase("grassmann", Grassmann(5, 2), (2,), 12),
+    ManifoldCase("projective plane", Grassmann(3, 1), (), 2),
+    ManifoldCase("torus", Torus(3), (2,), 6, lambda leaf: leaf + 100),
+    ManifoldCase("positive orthant", PositiveOrthant(3), (2,), 6, lambda leaf: -leaf - 0.01),
+    ManifoldCase("box", BOX, (2,), 8, lambda leaf: leaf + 100),
+    ManifoldCase("ball", Ball(3), (2,), 6, lambda leaf: 100 * leaf),
+    ManifoldCase("half-spaces", PYRAMID, (2,), 6, lambda leaf: leaf + 100),
+    ManifoldCase(
+        "hyperbolic", Hyperbolic(3), (2,), 6, lambda leaf: leaf.at[..., 0].multiply(1.01), 0.3, 100.0
+    ),
+    ManifoldCase(
+        "product of kinds",
+        Product({"frame": Stiefel(3, 2), "angle": Torus(1), "tree": Hyperbolic(2)}),
+        {"frame": (2,), "angle": (), "tree": ()},
+        9,
+        lambda leaf: leaf.at[..., 0].add(7.0),
+        0.3,
+        100.0,
+    ),
 ]
 
 

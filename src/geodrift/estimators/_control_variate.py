@@ -116,7 +116,7 @@ class ControlVariate(LikelihoodEstimator):
         """The full gradient at the first centre: one pass over the data."""
         del key
         centre = position if self.centre is None else self.centre
-        check_given_variance(self.variance, position)
+        check_given_variance(self.variance, position, self.manifold)
         variance = initial_variance(self.variance, position) if self._keeps_variance else None
         return ControlVariateState(centre, self._full_gradient(centre), variance, jnp.zeros((), jnp.int32))
 

@@ -88,7 +88,7 @@ class Minibatch(LikelihoodEstimator):
     def init(self, key: RandomKey, position: Position) -> MinibatchState:
         """No batch seen."""
         del key
-        check_given_variance(self.variance, position)
+        check_given_variance(self.variance, position, self.manifold)
         variance = initial_variance(self.variance, position) if isinstance(self.variance, Fisher) else None
         return MinibatchState(variance, jnp.zeros((), jnp.int32))
 

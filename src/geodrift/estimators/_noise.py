@@ -34,11 +34,16 @@ def as_noise_variance(given: Any) -> Fisher | NoiseVariance:
     return Fisher(given) if isinstance(given, str) else as_float_arrays(given)
 
 
-def check_given_variance(variance: Fisher | NoiseVariance, position: Position) -> None:
+def check_given_variance(variance: Fisher | NoiseVariance, position: Position, manifold: Manifold) -> None:
     """Raise ValueError where a given V may be a matrix as well as one variance for each entry of a leaf."""
     if variance is None or isinstance(variance, Fisher):
         return
-    for v, x in zip(broadcast_prefix(variance, position), jax.tree.leaves(position), strict=True):
+    manifolds = leaf_manifolds(manifold, position)
+    for m, v, x in zip(
+        manifolds, broadcast_prefix(variance, position), jax.tree.leaves(position), strict=True
+    ):
+        if m.event_ndim > 1:
+            continue  # where points are matrices, V is a variance for each entry
         n = x.shape[-1]
         if n > 1 and v.shape[-2:] == (n, n) and _fits(v.shape, x.shape) and _fits(v.shape[:-2], x.shape[:-1]):
             raise ValueError(
@@ -89,9 +94,11 @@ def fisher_variance(
 
     def variance(m: Manifold, x: Array, g: Array) -> Array:
         # A pass over the mean first: the difference of two sums of squares loses all digits near a mode.
-        tangent = jax.vmap(m.to_tangent, (None, 0))(x, g - jnp.mean(g, axis=0))
-        squares = factor * jnp.sum(tangent * tangent, axis=0) / (size - 1)
-        return jnp.sum(squares) / m.dim(x.shape) if fisher.kind == "scalar-fisher" else squares
+        tangent = jax.vmap(m.riemannian_gradient, (None, 0))(x, g - jnp.mean(g, axis=0))
+        if fisher.kind == "scalar-fisher":
+            squares = jax.vmap(m.inner, (None, 0, 0))(x, tangent, tangent)
+            return factor * jnp.sum(squares) / ((size - 1) * m.dim(x.shape))
+        return factor * jnp.sum(tangent * tangent, axis=0) / (size - 1)
 
     rows = zip(leaf_manifolds(manifold, position), leaves, jax.tree.leaves(gradients), strict=True)
     return jax.tree.unflatten(structure, [variance(*row) for row in rows])

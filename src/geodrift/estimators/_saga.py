@@ -94,7 +94,7 @@ class SAGA(LikelihoodEstimator):
     def init(self, key: RandomKey, position: Position) -> SAGAState:
         """The table at the start of the chain: one pass over the data."""
         del key
-        check_given_variance(self.variance, position)
+        check_given_variance(self.variance, position, self.manifold)
         needed = self.table_bytes(position)
         if needed > self.max_table_bytes:
             raise ValueError(

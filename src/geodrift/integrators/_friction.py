@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds import Manifold
+from geodrift.manifolds import Embedded, Manifold
 
 
 class Basis(NamedTuple):
@@ -60,7 +60,13 @@ def friction_basis(
             \Lambda`.
         damping: The thermostat that replaces C in the damping, a scalar or an array like the leaf; or None.
         variance: The gradient noise that will be subtracted: a matrix needs a basis too.
+
+    Raises:
+        ValueError: Friction or variance differs between coordinates in a way that the manifold has no meaning
+            for.
     """
+    check_friction_fits(manifold, friction)
+    _check_variance_fits(manifold, x, variance)
     coordinatewise = damping is not None and damping.ndim > 0
     damping = friction if damping is None else damping
     if friction.ndim == 0 and (variance is None or not is_matrix(variance, x)):
@@ -114,8 +120,8 @@ def inject(
     fresh = 2 * basis.strength * h
     if flow == "O":
         fresh = fresh * _expm1_ratio(-2 * basis.rate * h)
-    white = jax.random.normal(key, x.shape, x.dtype)
     if basis.vectors is not None:
+        white = jax.random.normal(key, x.shape, x.dtype)
         noise, negative = _correlated(white, manifold, x, basis, fresh, h, variance, subtraction)
         return manifold.to_tangent(x, noise), negative
     negative = None
@@ -124,6 +130,9 @@ def inject(
         fresh = fresh - _coefficient(subtraction, decay, decay) * h * h * variance
         negative = jnp.any(fresh < 0)
         fresh = jnp.maximum(fresh, 0)
+    if _is_one_number(fresh, manifold):
+        return jnp.sqrt(fresh) * manifold.random_tangent(key, x), negative
+    white = jax.random.normal(key, x.shape, x.dtype)
     return manifold.to_tangent(x, jnp.sqrt(fresh) * white), negative
 
 
@@ -159,6 +168,39 @@ def _correlated(
     white = _rotate(jnp.swapaxes(vectors, -1, -2), white)
     noise = _rotate(vectors, jnp.sqrt(jnp.maximum(eigenvalues, 0)) * white)
     return _rotate(basis.vectors, noise), jnp.any(eigenvalues < -rounding)
+
+
+def _is_one_number(a: Float[Array, "..."], manifold: Manifold) -> bool:
+    """Whether it is the same along all coordinates of a point."""
+    return all(axis == 1 for axis in a.shape[-manifold.event_ndim :])
+
+
+def check_friction_fits(manifold: Manifold, friction: Float[Array, "..."]) -> None:
+    """Raise ValueError where friction is a matrix and the manifold has no meaning for it."""
+    if not friction.ndim:
+        return
+    if manifold.event_ndim > 1:
+        why = "points are matrices"
+    elif not isinstance(manifold, Embedded):
+        why = "metric is not that of the coordinates"
+    else:
+        return
+    raise ValueError(
+        f"friction has shape {friction.shape}: on {manifold!r}, whose {why}, it must be a number"
+    )
+
+
+def _check_variance_fits(manifold: Manifold, x: Array, variance: Float[Array, "..."] | None) -> None:
+    """Raise ValueError where a noise variance is more than the manifold has a meaning for."""
+    if variance is None or _is_one_number(variance, manifold):
+        return
+    if manifold.event_ndim > 1 and is_matrix(variance, x):
+        allowed = f"whose points are matrices, it must be a number or broadcast to the shape {x.shape}"
+    elif not isinstance(manifold, Embedded):
+        allowed = "whose metric is not that of the coordinates, it must be one number for each point"
+    else:
+        return
+    raise ValueError(f"noise_variance has shape {variance.shape}: on {manifold!r}, {allowed}")
 
 
 def _coefficient(subtraction: str, decay_i: Array, decay_j: Array) -> Array | float:

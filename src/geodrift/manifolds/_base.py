@@ -1,6 +1,7 @@
 """The protocol of a manifold. Its methods are described here, once."""
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -9,13 +10,17 @@ from geodrift._types import Position, RandomKey, Scalar, Tangent
 
 
 class Manifold(eqx.Module):
-    r"""A space with a closed-form geodesic, isometrically embedded in R^n.
+    r"""A space with a closed-form geodesic, in the coordinates of the space around it.
 
     Points x and tangent vectors v are arrays ``[..., n]``: a manifold acts on the last axis and batches over
-    the axes in front, so ``[K, V]`` on ``Sphere(V)`` is K independent points. Time is diffusion time at unit
-    mass. :math:`\Lambda(x)` is the orthogonal projection on the tangent space at x. Methods keep the dtype
-    of their input.
+    the axes in front, so ``[K, V]`` on ``Sphere(V)`` is K independent points. Where a point is a matrix,
+    ``event_ndim`` is 2 and the manifold acts on the last two axes. Time is diffusion time at unit mass.
+    :math:`\Lambda(x)` is the projection on the tangent space at x. Methods keep the dtype of their input. The
+    density of a target is with respect to the manifold's own volume; each manifold says what that is.
     """
+
+    event_ndim: ClassVar[int] = 1
+    """Axes of one point: 1 for a vector, 2 for a matrix."""
 
     @abc.abstractmethod
     def project(self, x: Position) -> Position:
@@ -46,7 +51,11 @@ class Manifold(eqx.Module):
 
     @abc.abstractmethod
     def random_tangent(self, key: RandomKey, x: Position) -> Tangent:
-        r"""A draw of :math:`N(0, \Lambda(x))`: the velocity's law at unit temperature."""
+        r"""A draw of the velocity's law at unit temperature.
+
+        Its covariance is the inverse metric on the tangent space: :math:`\Lambda(x)` where the metric is that
+        of the space around, and in general the matrix that `riemannian_gradient` multiplies by.
+        """
 
     @abc.abstractmethod
     def dim(self, shape: tuple[int, ...]) -> int:
@@ -55,9 +64,3 @@ class Manifold(eqx.Module):
     @abc.abstractmethod
     def residual(self, x: Position) -> Float[Array, ""]:
         """Largest distance of a coordinate condition from being met; 0 on the manifold."""
-
-
-def check_last_axis(name: str, n: int, x: Array) -> None:
-    """Raise ValueError unless the last axis of ``x`` has length ``n``."""
-    if x.ndim == 0 or x.shape[-1] != n:
-        raise ValueError(f"position has shape {x.shape}: {name} needs a last axis of length {n}")

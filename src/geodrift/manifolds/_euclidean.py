@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds._base import Manifold, check_last_axis
+from geodrift.manifolds._embedded import Flat
 
 
-class Euclidean(Manifold):
+class Euclidean(Flat):
     """R^n with the identity metric.
 
     Args:
@@ -27,31 +27,21 @@ class Euclidean(Manifold):
         if self.n is not None and self.n < 1:
             raise ValueError(f"n = {self.n}: the number of coordinates must be 1 or more, or None")
 
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        """``(n,)``, or ``()`` when ``n`` was not given."""
+        return () if self.n is None else (self.n,)
+
     def project(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The point itself."""
-        self._check(x)
+        self.check_shape(x)
         return x
-
-    def to_tangent(self, x: Float[Array, "..."], u: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The vector itself."""
-        del x
-        return u
-
-    def inner(self, x: Float[Array, "..."], u: Float[Array, "..."], v: Float[Array, "..."]) -> Scalar:
-        """The dot product."""
-        del x
-        return jnp.sum(u * v)
-
-    def riemannian_gradient(self, x: Float[Array, "..."], g: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The derivative itself."""
-        del x
-        return g
 
     def geodesic(
         self, x: Float[Array, "..."], v: Float[Array, "..."], t: float | Scalar
     ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """A straight line."""
-        self._check(x)
+        self.check_shape(x)
         return x + jnp.asarray(t, x.dtype) * v, v
 
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
@@ -66,11 +56,6 @@ class Euclidean(Manifold):
             )
         return jax.random.normal(key, (*shape, self.n))
 
-    def random_tangent(self, key: RandomKey, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """A standard normal draw."""
-        self._check(x)
-        return jax.random.normal(key, x.shape, x.dtype)
-
     def dim(self, shape: tuple[int, ...]) -> int:
         """The number of coordinates."""
         return math.prod(shape)
@@ -79,6 +64,7 @@ class Euclidean(Manifold):
         """Always 0, or NaN where a coordinate is not finite."""
         return jnp.max(x - x)
 
-    def _check(self, x: Array) -> None:
+    def check_shape(self, x: Float[Array, "..."]) -> None:
+        """Any shape will do when ``n`` was not given."""
         if self.n is not None:
-            check_last_axis(f"Euclidean({self.n})", self.n, x)
+            super().check_shape(x)

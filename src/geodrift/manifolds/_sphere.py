@@ -1,22 +1,20 @@
 """Unit vectors."""
 
-import math
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds._base import Manifold, check_last_axis
+from geodrift.manifolds._embedded import Embedded
 
 # Below this squared angle the Taylor series of cos and sin(a)/a, cut after a^4, are exact to float64
 # rounding.
 _SMALL_SQUARED_ANGLE = 1e-4
 
 
-class Sphere(Manifold):
-    """The unit sphere of R^n, which has dimension n - 1.
+class Sphere(Embedded):
+    """The unit sphere of R^n, which has dimension n - 1; its volume is the area.
 
     Args:
         n: Number of ambient coordinates, the length of the last axis.
@@ -31,9 +29,19 @@ class Sphere(Manifold):
         if self.n < 2:
             raise ValueError(f"n = {self.n}: a sphere of unit vectors of R^n needs n of 2 or more")
 
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        """``(n,)``."""
+        return (self.n,)
+
+    @property
+    def point_dim(self) -> int:
+        """``n - 1``."""
+        return self.n - 1
+
     def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
         """Division by the norm."""
-        check_last_axis(f"Sphere({self.n})", self.n, x)
+        self.check_shape(x)
         return x * jax.lax.rsqrt(jnp.sum(x * x, axis=-1, keepdims=True))
 
     def to_tangent(
@@ -41,19 +49,6 @@ class Sphere(Manifold):
     ) -> Float[Array, "*batch n"]:
         """``(I - x x') u``."""
         return u - x * jnp.sum(x * u, axis=-1, keepdims=True)
-
-    def inner(
-        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"], v: Float[Array, "*batch n"]
-    ) -> Scalar:
-        """The dot product."""
-        del x
-        return jnp.sum(u * v)
-
-    def riemannian_gradient(
-        self, x: Float[Array, "*batch n"], g: Float[Array, "*batch n"]
-    ) -> Float[Array, "*batch n"]:
-        """The tangent part of the derivative."""
-        return self.to_tangent(x, g)
 
     def geodesic(
         self, x: Float[Array, "*batch n"], v: Float[Array, "*batch n"], t: float | Scalar
@@ -68,15 +63,6 @@ class Sphere(Manifold):
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
         """A uniform unit vector."""
         return self.project(jax.random.normal(key, (*shape, self.n)))
-
-    def random_tangent(self, key: RandomKey, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """A standard normal draw, projected."""
-        check_last_axis(f"Sphere({self.n})", self.n, x)
-        return self.to_tangent(x, jax.random.normal(key, x.shape, x.dtype))
-
-    def dim(self, shape: tuple[int, ...]) -> int:
-        """``n - 1`` for each point."""
-        return math.prod(shape[:-1]) * (self.n - 1)
 
     def residual(self, x: Float[Array, "*batch n"]) -> Scalar:
         """Largest deviation of a squared norm from 1."""

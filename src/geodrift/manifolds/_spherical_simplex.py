@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import LogDensity, RandomKey, Scalar
-from geodrift.manifolds._base import Manifold
 from geodrift.manifolds._sphere import Sphere
 
 
-class SphericalSimplex(Manifold):
+class SphericalSimplex(Sphere):
     r"""Probability vectors of length n as :math:`\theta = x^2` with x on the unit sphere of R^n.
 
     Positions are the x: use `to_simplex` on the draws. Every sign of x stands for the same :math:`\theta`,
@@ -25,19 +23,13 @@ class SphericalSimplex(Manifold):
         ValueError: ``n`` is less than 2.
     """
 
-    n: int = eqx.field(static=True)
-
-    def __check_init__(self) -> None:
-        if self.n < 2:
-            raise ValueError(f"n = {self.n}: a simplex needs n of 2 or more")
-
     def to_simplex(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
         """The probability vector ``x^2``."""
         return x * x
 
     def from_simplex(self, theta: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
         """The non-negative point ``sqrt(theta)``."""
-        return self._sphere.project(jnp.sqrt(theta))
+        return self.project(jnp.sqrt(theta))
 
     def log_volume(self, x: Float[Array, "*batch n"]) -> Scalar:
         r"""The log of dtheta/dx up to a constant: the sum of log \|x_i\| over all axes.
@@ -60,50 +52,6 @@ class SphericalSimplex(Manifold):
 
         return lifted
 
-    @property
-    def _sphere(self) -> Sphere:
-        return Sphere(self.n)
-
-    def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """Division by the norm."""
-        return self._sphere.project(x)
-
-    def to_tangent(
-        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"]
-    ) -> Float[Array, "*batch n"]:
-        """``(I - x x') u``."""
-        return self._sphere.to_tangent(x, u)
-
-    def inner(
-        self, x: Float[Array, "*batch n"], u: Float[Array, "*batch n"], v: Float[Array, "*batch n"]
-    ) -> Scalar:
-        """The dot product."""
-        return self._sphere.inner(x, u, v)
-
-    def riemannian_gradient(
-        self, x: Float[Array, "*batch n"], g: Float[Array, "*batch n"]
-    ) -> Float[Array, "*batch n"]:
-        """The tangent part of the derivative."""
-        return self._sphere.riemannian_gradient(x, g)
-
-    def geodesic(
-        self, x: Float[Array, "*batch n"], v: Float[Array, "*batch n"], t: float | Scalar
-    ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
-        """The great circle."""
-        return self._sphere.geodesic(x, v, t)
-
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
         """A uniform unit vector with non-negative entries."""
-        return jnp.abs(self._sphere.random_point(key, shape))
-
-    def random_tangent(self, key: RandomKey, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """A standard normal draw, projected."""
-        return self._sphere.random_tangent(key, x)
-
-    def dim(self, shape: tuple[int, ...]) -> int:
-        """``n - 1`` for each point."""
-        return self._sphere.dim(shape)
-
-    def residual(self, x: Float[Array, "*batch n"]) -> Scalar:
-        """Largest deviation of a squared norm from 1."""
-        return self._sphere.residual(x)
+        return jnp.abs(super().random_point(key, shape))

@@ -12,7 +12,8 @@ from geodrift._errors import is_concrete
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
-from geodrift.manifolds import Manifold
+from geodrift.integrators._friction import check_friction_fits
+from geodrift.manifolds import Manifold, Product
 from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
 
 
@@ -47,6 +48,9 @@ class KineticSampler(InnerSteps):
         composition_named(self.composition)
         for leaf in jax.tree.leaves(self.friction):
             _check_friction(leaf)
+            # Which leaf of a product a matrix is for is known only with a position: `integrate` checks it then.
+            if not isinstance(self.manifold, Product):
+                check_friction_fits(self.manifold, leaf)
 
     def _start(self: Any, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
         """The position checked, a velocity drawn at temperature 1, and the estimator's state."""

@@ -1,0 +1,72 @@
+"""Straight flights with exact reflection at flat walls."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from geodrift._types import Scalar
+
+
+class Wall(NamedTuple):
+    """The wall that a point meets next."""
+
+    time: Float[Array, "*batch 1"]  # until it is met, infinite where none will be
+    velocity: Float[Array, "*batch n"]  # after reflection
+
+
+class _Flight(NamedTuple):
+    x: Float[Array, "*batch n"]
+    v: Float[Array, "*batch n"]
+    time_left: Float[Array, "*batch 1"]
+    bounces: Int[Array, ""]
+
+
+def fly(
+    x: Float[Array, "*batch n"],
+    v: Float[Array, "*batch n"],
+    t: float | Scalar,
+    next_wall: Callable[[Array, Array], Wall],
+    max_bounces: int,
+) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
+    """Position and velocity after time ``t``, of either sign.
+
+    Reflection keeps volume and is reversible. A point that would bounce more than ``max_bounces`` times stays
+    where it was and turns round, which keeps volume and reversibility too.
+
+    Args:
+        x: Positions.
+        v: Velocities.
+        t: Time.
+        next_wall: The wall met next from positions and velocities.
+        max_bounces: Where to give up.
+    """
+    t = jnp.asarray(t, x.dtype)
+    direction = jnp.where(t < 0, -1, 1).astype(x.dtype)
+    time = jnp.full((*x.shape[:-1], 1), direction * t, x.dtype)
+    start = _Flight(x, direction * v, time, jnp.zeros((), jnp.int32))
+
+    def moving(flight: _Flight) -> Bool[Array, ""]:
+        return jnp.any(flight.time_left > 0) & (flight.bounces <= max_bounces)
+
+    def leg(flight: _Flight) -> _Flight:
+        wall = next_wall(flight.x, flight.v)
+        bounce = wall.time < flight.time_left
+        moved = flight.x + jnp.minimum(wall.time, flight.time_left) * flight.v
+        left = jnp.where(bounce, flight.time_left - wall.time, 0)
+        return _Flight(moved, jnp.where(bounce, wall.velocity, flight.v), left, flight.bounces + 1)
+
+    # The first leg is outside the loop, so that the derivative at t = 0 is the velocity and not 0.
+    end = jax.lax.while_loop(moving, leg, leg(start))
+    done = jnp.logical_not(end.time_left > 0)
+    return jnp.where(done, end.x, x), jnp.where(done, direction * end.v, -v)
+
+
+def time_to_wall(distance: Float[Array, "..."], approach: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Time until a distance that shrinks at this speed is 0; infinite where it does not shrink."""
+    towards = approach > 0
+    times = jnp.where(towards, distance / jnp.where(towards, approach, 1), jnp.inf)
+    # Rounding may leave a point just behind a wall, which is then met now, not in the past.
+    return jnp.maximum(times, 0)
