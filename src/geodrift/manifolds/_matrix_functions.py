@@ -1,8 +1,8 @@
 """Functions of small matrices by Taylor series and doubling.
 
 They are polynomials of their argument, hence smooth, at 0 too, where eigenvalues have no derivative. They are
-also the fastest on a CPU for batches of small matrices: about 5 times faster than `jax.scipy.linalg.expm`, which
-solves linear systems, and more than 10 times faster than eigenvalues (measured at sizes 4 to 20).
+also the fastest on a CPU for batches of small matrices: about 5 times faster than `jax.scipy.linalg.expm`,
+which solves linear systems, and more than 10 times faster than eigenvalues (measured at sizes 4 to 20).
 """
 
 import math
