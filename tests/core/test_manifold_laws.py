@@ -152,15 +152,26 @@ def positive_numbers():
     cut = stats.truncnorm(-0.5, INF, loc=0.5)
 
     def log_density(x):
-        return 1.5 * jnp.log(x[0]) - x[0] - 2 * x[1] - (x[2] - 0.5) ** 2 / 2
+        return jnp.log(1 + x[0]) - x[0] - 2 * x[1] - (x[2] - 0.5) ** 2 / 2
 
-    expected = [2.5, 0.5, cut.mean(), 0.5, cut.moment(2)]
+    expected = [1.5, 0.5, cut.mean(), 0.5, cut.moment(2)]
     return Law(
         "positive numbers",
         PositiveOrthant(3),
         log_density,
         lambda x: jnp.concatenate([x, x[1:] ** 2]),
         expected,
+    )
+
+
+def gamma():
+    # Its gradient is infinite at the wall: without a Metropolis test a step near it may lead anywhere.
+    return Law(
+        "gamma",
+        PositiveOrthant(1),
+        lambda x: 1.5 * jnp.log(x[0]) - x[0],
+        lambda x: jnp.stack([x[0], x[0] ** 2]),
+        [2.5, 2.5 * 3.5],
     )
 
 
@@ -257,7 +268,7 @@ def check(law, sampler, slack, num_draws):
     mean = np.asarray(values).mean(axis=(0, 1))
     error = np.asarray(values).mean(axis=1).std(axis=0) / 10
     print(f"{law.name}: deviations {mean - law.expected} +- {error}")
-    assert np.max(error) < 0.03
+    assert np.max(error) < 0.05
     keep = error > 1e-12  # a determinant has no spread
     np.testing.assert_allclose(mean[~keep], np.asarray(law.expected)[~keep], rtol=1e-10)
     assert_means(
@@ -265,7 +276,7 @@ def check(law, sampler, slack, num_draws):
     )
 
 
-@laws
+@pytest.mark.parametrize("law", [*LAWS, gamma()], ids=lambda law: law.name)
 def test_gmc(law):
     check(
         law, gd.samplers.GMC(gd.estimators.Full(law.log_density), law.manifold, 0.3, num_steps=5), 0.0, 1500
@@ -277,6 +288,7 @@ def test_sggmc_with_noise_subtracted(law):
     check(law, gd.samplers.SGGMC(Noisy(law.log_density, law.manifold), law.manifold, 0.1), 0.005, 4000)
 
 
+@pytest.mark.slow
 @laws
 def test_gsgnht_with_noise_of_unknown_variance(law):
     check(law, gd.samplers.GSGNHT(Noisy(law.log_density, law.manifold, told=False), law.manifold, 0.05), 0.008, 6000)

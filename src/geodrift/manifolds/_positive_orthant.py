@@ -14,9 +14,9 @@ class PositiveOrthant(Flat):
 
     Densities are with respect to Lebesgue measure, as a Gamma's or a truncated normal's is written, up to and
     including the walls, where they need not vanish. That is why the metric is the flat one. Under the other
-    usual metric, that of the logarithms, every density would need the factor x: for that, and for densities
-    that are infinite at 0 (a Gamma of shape below 1), whose gradient no step size follows, take
-    ``Euclidean`` with x the logarithm.
+    usual metric, that of the logarithms, every density would need the factor x. A density whose gradient is
+    infinite at a wall (a Gamma of shape other than 1) needs a Metropolis test here, as in ``GMC``: the other
+    samplers are thrown far by a step near the wall. For them take ``Euclidean`` with x the logarithm.
 
     Args:
         n: Number of coordinates, the length of the last axis.
