@@ -7,7 +7,7 @@ import pytest
 
 import geodrift as gd
 from cases import KEY, MATRIX, SAMPLERS
-from geodrift.manifolds import Euclidean, Product, Sphere
+from geodrift.manifolds import Euclidean, Hyperbolic, Product, Sphere, Stiefel
 
 FULL = gd.estimators.Full(lambda x: x[0])
 X = jnp.array([0.0, 0.6, 0.8])
@@ -147,3 +147,26 @@ def test_schedules():
 def test_wrong_arguments_raise(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+def test_matrix_friction_where_it_has_no_meaning_raises():
+    matrix = jnp.eye(2)
+    for manifold in (Stiefel(3, 2), Hyperbolic(1)):
+        with pytest.raises(ValueError, match=r"friction has shape \(2, 2\).*must be a number"):
+            gd.samplers.SGGMC(FULL, manifold, 0.1, friction=matrix)
+    product = Product({"frame": Stiefel(3, 2)})
+    sampler = gd.samplers.SGGMC(gd.estimators.Full(lambda p: p["frame"][0, 0]), product, 0.1, friction=matrix)
+    state = sampler.init(KEY, product.random_point(KEY))
+    with pytest.raises(ValueError, match=r"friction has shape \(2, 2\).*must be a number"):
+        sampler.step(KEY, state)
+
+
+def test_noise_variance_where_it_has_no_meaning_raises():
+    for manifold, shape in ((Stiefel(3, 2), (3, 2, 2)), (Hyperbolic(2), (3,))):
+        estimator = gd.estimators.Minibatch(
+            lambda x, y: y * x.ravel()[0], lambda x: 0.0 * x.ravel()[0], 4, jnp.ones(shape)
+        )
+        sampler = gd.samplers.SGGMC(estimator, manifold, 0.1)
+        state = sampler.init(KEY, manifold.random_point(KEY))
+        with pytest.raises(ValueError, match="noise_variance has shape"):
+            sampler.step(KEY, state, jnp.ones(2))
