@@ -48,7 +48,7 @@ class KineticSampler(InnerSteps):
         composition_named(self.composition)
         for leaf in jax.tree.leaves(self.friction):
             _check_friction(leaf)
-            # Which leaf of a product a matrix is for is known once there is a position: `integrate` checks it.
+            # For which leaf of a product a matrix is, only a position tells: `integrate` checks it.
             if not isinstance(self.manifold, Product):
                 check_friction_fits(self.manifold, leaf)
 
