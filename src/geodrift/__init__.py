@@ -12,6 +12,7 @@ from geodrift import processes as processes
 from geodrift import recipe as recipe
 from geodrift import samplers as samplers
 from geodrift import schedules as schedules
+from geodrift import tuning as tuning
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
 from geodrift._feed import HostData as HostData
@@ -22,7 +23,7 @@ from geodrift.run import sample as sample
 __version__ = "0.1.0"
 
 # Loaded on first use: they import scikit-learn, numba and zarr, which take seconds.
-_LAZY_MODULES = ("data", "distributions", "models", "runs")
+_LAZY_MODULES = ("data", "distributions", "models", "numpyro", "runs")
 _LAZY_NAMES = {"load": "runs"}
 
 __all__ = [
@@ -41,12 +42,14 @@ __all__ = [
     "manifolds",
     "metrics",
     "models",
+    "numpyro",
     "processes",
     "recipe",
     "runs",
     "sample",
     "samplers",
     "schedules",
+    "tuning",
 ]
 
 

@@ -20,6 +20,7 @@ from geodrift._types import RandomKey
 from geodrift.samplers import Sampler, StepInfo
 
 _FORMAT = 2
+_MANIFEST = "checkpoint.json"
 
 
 def settings_of(
@@ -38,6 +39,15 @@ def settings_of(
         "initial": checkpoint.digest(initial),
         **counts,
     }
+
+
+def kept_settings(directory: str | PathLike) -> dict[str, Any]:
+    """The settings of the run in a directory; empty where there is none: `DrawStore` says why."""
+    try:
+        kept = checkpoint.read_json(Path(directory) / _MANIFEST)
+    except (OSError, ValueError):
+        return {}
+    return kept.get("settings", {}) if isinstance(kept, dict) else {}
 
 
 class DrawStore:
@@ -109,7 +119,7 @@ class DrawStore:
 
     @property
     def _manifest(self) -> Path:
-        return self.directory / "checkpoint.json"
+        return self.directory / _MANIFEST
 
     def _claim(self) -> None:
         """Make the directory ours, before the first step; what is in it is left alone."""

@@ -18,7 +18,10 @@ from geodrift._progress import Bar, Pace
 from geodrift._store import DrawStore, settings_of
 from geodrift._tree import is_shared
 from geodrift._types import Position, RandomKey
+from geodrift.manifolds import Manifold
 from geodrift.samplers import Sampler, StepInfo
+from geodrift.tuning import Tuned
+from geodrift.tuning._automatic import is_automatic, pilot_data, settled
 
 if TYPE_CHECKING:
     import xarray
@@ -52,6 +55,7 @@ class Draws(NamedTuple):
     position: PyTree  # leading axes [chain, draw]
     info: StepInfo  # of the last step of each draw; leading axes [chain, draw]
     state: Any  # the chains' last states; give it as `initial` to go on
+    tuned: Tuned | None = None  # what a pilot chose for ``step_size=None``
 
     def to_datatree(self) -> "xarray.DataTree":
         """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.
@@ -92,7 +96,9 @@ def sample(
 
     Args:
         key: Random key, from `jax.random.key`.
-        sampler: The Markov kernel.
+        sampler: The Markov kernel. With ``step_size=None`` a pilot chooses its step size and friction
+            (`geodrift.tuning.tune`), a function of the key and the arguments, and says so on stderr; a run
+            that goes on from a checkpoint has the numbers that are kept there.
         data: A pytree of arrays with leading axis N; or `HostData`, arrays that stay on the host, such as
             memory-mapped files; or an iterator of batches, of which each step takes one for each chain and
             inner step; or None when the estimator needs none.
@@ -128,6 +134,10 @@ def sample(
     if not isinstance(num_warmup, int) or num_warmup < 0:
         raise ValueError(f"num_warmup = {num_warmup!r}: must be a whole number, 0 or more")
     sampler, source = source_of(key, sampler, data, batch_size, batches)
+    tuned = None
+    if is_automatic(sampler):
+        start = _first_position(key, sampler, initial)
+        sampler, tuned = settled(key, sampler, pilot_data(source), start, num_warmup, checkpoint)
     state, keys = _start(key, sampler, initial, num_chains)
     plan = _Plan(num_warmup, num_draws, thin)
     store = None
@@ -136,7 +146,7 @@ def sample(
         start = state.position if _is_function(initial) else initial
         counts = {"num_warmup": num_warmup, "num_chains": num_chains, "thin": thin}
         settings = settings_of(key, sampler, source.sketch, source.batching, initial=start, **counts)
-        store = DrawStore(checkpoint, settings)
+        store = DrawStore(checkpoint, settings if tuned is None else settings | {"tuned": tuned.as_dict()})
     run = _Run(sampler, source, keys, state, plan, store)
     bar = Bar(plan.total, progress)
     try:
@@ -151,7 +161,7 @@ def sample(
     finally:
         bar.close()
         run.close()
-    return run.result()
+    return run.result()._replace(tuned=tuned)
 
 
 class _Plan(NamedTuple):
@@ -263,25 +273,49 @@ def _start(
     key: RandomKey, sampler: Sampler, initial: Any, num_chains: int
 ) -> tuple[Any, Key[Array, " chain"]]:
     """The chains' states and the keys of their steps."""
-    chain_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num_chains))
-    key_start, key_init, key_steps = jax.vmap(lambda k: jax.random.split(k, 3))(chain_keys).T
-    # A plain tuple has a method of the name count, a state a field.
-    if "count" in getattr(initial, "_fields", ()):
+    key_start, key_init, key_steps = _chain_keys(key, num_chains)
+    if _is_state(initial):
         return _check_state(initial, num_chains), key_steps
-    manifold = sampler.manifold
-    if initial is None:
-        initial = manifold.random_point
     if isinstance(initial, PerChain):
         positions = jax.tree.map(jnp.asarray, initial.position)
         if any(x.shape[:1] != (num_chains,) for x in jax.tree.leaves(positions)):
             raise ValueError(f"initial: every leaf of PerChain needs a leading axis of length {num_chains}")
-    elif _is_function(initial):
-        positions = jax.vmap(initial)(key_start)
     else:
-        _check_arrays(initial)
-        positions = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_chains, *jnp.shape(x))), initial)
+        positions = _positions(key_start, sampler.manifold, initial)
     sampler.check_start(positions)
     return init_chains(sampler, key_init, positions), key_steps
+
+
+def _chain_keys(key: RandomKey, num_chains: int) -> Key[Array, "3 chain"]:
+    """Each chain's keys of the starting position, of the state, and of the steps."""
+    chain_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num_chains))
+    return jax.vmap(lambda k: jax.random.split(k, 3))(chain_keys).T
+
+
+def _is_state(initial: Any) -> bool:
+    # A plain tuple has a method of the name count, a state a field.
+    return "count" in getattr(initial, "_fields", ())
+
+
+def _positions(keys: Key[Array, " chain"], manifold: Manifold, initial: Any) -> Position:
+    """A position for each key, leading axis [chain]."""
+    initial = manifold.random_point if initial is None else initial
+    if _is_function(initial):
+        return jax.vmap(initial)(keys)
+    _check_arrays(initial)
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), initial)
+
+
+def _first_position(key: RandomKey, sampler: Sampler, initial: Any) -> Position:
+    """Where chain 0 starts, for the pilot."""
+    if _is_state(initial):
+        raise ValueError(
+            "step_size = None with a state as initial: its step size was chosen before; give the sampler"
+            " draws.tuned.apply(sampler)"
+        )
+    if isinstance(initial, PerChain):
+        return jax.tree.map(lambda x: x[0], initial.position)
+    return jax.tree.map(lambda x: x[0], _positions(_chain_keys(key, 1)[0], sampler.manifold, initial))
 
 
 def _check_state(state: Any, num_chains: int) -> Any:

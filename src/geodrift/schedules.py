@@ -94,8 +94,25 @@ class WarmUp(Schedule):
         return self.end * (self.start / self.end) ** left
 
 
+class Automatic(Schedule):
+    """``step_size=None``: `geodrift.sample` puts a number in its place."""
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """There is none yet.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(
+            "step_size = None: geodrift.sample chooses it; for the bare kernel give a number, or the sampler"
+            " geodrift.tuning.tune(...).apply(sampler)"
+        )
+
+
 def as_schedule(step_size: Any) -> Schedule:
-    """``step_size`` itself when it is a schedule, else the constant schedule of that number."""
+    """A schedule itself, the constant schedule of a number, or `Automatic` for None."""
+    if step_size is None:
+        return Automatic()
     return step_size if isinstance(step_size, Schedule) else Constant(step_size)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cases import KEY
 from geodrift import diagnostics
-from geodrift.manifolds import Euclidean, Simplex, Sphere
+from geodrift.manifolds import Euclidean, Orthogonal, Simplex, SpecialOrthogonal, Sphere, Stiefel
 
 
 def test_configurational_temperature_of_exact_draws():
@@ -30,9 +30,23 @@ def test_configurational_temperature_on_flat_space():
     assert t == pytest.approx(1.4, rel=4 * np.sqrt(2 / 300_000))
 
 
+@pytest.mark.parametrize("manifold", [Stiefel(4, 2), Orthogonal(3), SpecialOrthogonal(3)], ids=repr)
+def test_configurational_temperature_on_frames(manifold):
+    # Uniform frames, drawn again with the weights of a matrix von Mises-Fisher law at two temperatures.
+    number = 200_000
+    f = 1.2 * jnp.eye(*manifold.point_shape)[::-1] + 0.3
+    frames = manifold.random_point(KEY, (number,))
+    for temperature in (1.0, 1.4):
+        log_weight = jnp.sum(frames * f, axis=(1, 2)) / temperature
+        rows = jax.random.choice(KEY, number, (number,), p=jax.nn.softmax(log_weight))
+        x = frames[rows]
+        t = diagnostics.configurational_temperature(manifold, x, jnp.broadcast_to(f, x.shape))
+        assert t == pytest.approx(temperature, rel=0.02)
+
+
 def test_configurational_temperature_refuses():
     x = jnp.ones((4, 3))
-    with pytest.raises(ValueError, match="Sphere or a Euclidean"):
+    with pytest.raises(ValueError, match="must be a Sphere, Euclidean, Stiefel"):
         diagnostics.configurational_temperature(Simplex(3), x, x)
     with pytest.raises(ValueError, match="gradients have shape"):
         diagnostics.configurational_temperature(Sphere(3), x, x[:2])

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, Tangent
-from geodrift.manifolds import Euclidean, Manifold, Sphere
+from geodrift.manifolds import Euclidean, Manifold, Orthogonal, SpecialOrthogonal, Sphere, Stiefel
 from geodrift.samplers._base import kinetic_temperature as _kinetic_temperature
 
 
@@ -14,10 +14,10 @@ def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangen
 
 
 def configurational_temperature(
-    manifold: Sphere | Euclidean,
-    positions: Float[Array, "draw *batch n"],
-    gradients: Float[Array, "draw *batch n"],
-    direction: Float[Array, "*batch n"] | None = None,
+    manifold: Sphere | Stiefel | Orthogonal | SpecialOrthogonal | Euclidean,
+    positions: Float[Array, "draw ..."],
+    gradients: Float[Array, "draw ..."],
+    direction: Float[Array, "..."] | None = None,
 ) -> Float[Array, ""]:
     r"""Temperature T of the law of the draws, if that is :math:`p^{1/T}`, from Stein's identity.
 
@@ -25,16 +25,19 @@ def configurational_temperature(
 
     .. math:: T = \frac{E[a' (I - x x') \nabla \log p]}{(d - 1) E[a' x]}
 
-    and on R^d :math:`T = -E[(x - c) \cdot \nabla \log p] / d` with a fixed c. Both sides are summed over the
-    batch axes. Linear in the gradient, so unbiased minibatch gradients at the draws serve, if their batches
-    are independent of the draws.
+    and on R^d :math:`T = -E[(x - c) \cdot \nabla \log p] / d` with a fixed c. On orthonormal p-frames of
+    R^n, the orthogonal groups among them, linear functions have the Laplacian :math:`-(n - (p + 1)/2)` times
+    themselves, which takes the place of d - 1. Other manifolds have no such identity here: a wall adds a
+    term to it (`Simplex`), a linear function is none of subspaces (`Grassmann`), or has no mean (hyperbolic
+    space). Both sides are summed over the batch axes. Linear in the gradient, so unbiased minibatch gradients
+    at the draws serve, if their batches are independent of the draws.
 
     Args:
-        manifold: `Sphere` or `Euclidean`.
+        manifold: `Sphere`, `Stiefel`, `Orthogonal`, `SpecialOrthogonal` or `Euclidean`.
         positions: Draws.
         gradients: Gradient of the log density at each draw, in ambient coordinates.
-        direction: a (sphere) or c. None takes the normalised mean, or the mean, of the draws, which is fixed
-            only up to the Monte Carlo error of the mean.
+        direction: a (a point of the sphere or a frame) or c. None takes the projected mean, or the mean, of
+            the draws, which is fixed only up to the Monte Carlo error of the mean.
 
     Raises:
         ValueError: The manifold is another, or the shapes differ.
@@ -45,14 +48,15 @@ def configurational_temperature(
             f"gradients have shape {gradients.shape}: must be that of the positions, {positions.shape}"
         )
     mean = jnp.mean(positions, axis=0)
-    if isinstance(manifold, Sphere):
+    if isinstance(manifold, Sphere | Stiefel | Orthogonal | SpecialOrthogonal):
+        n, columns = (*manifold.point_shape, 1)[:2]
         along = manifold.project(mean) if direction is None else jnp.asarray(direction)
         pull = jnp.sum(along * manifold.to_tangent(positions, gradients)) / positions.shape[0]
-        return pull / ((manifold.n - 1) * jnp.sum(along * mean))
+        return pull / ((n - (columns + 1) / 2) * jnp.sum(along * mean))
     if isinstance(manifold, Euclidean):
         centre = mean if direction is None else jnp.asarray(direction)
         return (
             -jnp.mean(jnp.sum((positions - centre) * gradients, axis=tuple(range(1, positions.ndim))))
             / mean.size
         )
-    raise ValueError(f"manifold = {manifold!r}: must be a Sphere or a Euclidean")
+    raise ValueError(f"manifold = {manifold!r}: must be a Sphere, Euclidean, Stiefel or an orthogonal group")

@@ -1,0 +1,153 @@
+"""Does the step size bias the answer? The same run at h and at h/2, compared with Monte Carlo errors."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from geodrift._types import Position, RandomKey
+from geodrift.run import Draws, sample
+from geodrift.schedules import Schedule
+
+_FAMILY_ERROR = 0.01
+
+
+class StepHalving(NamedTuple):
+    """Means of some functions at h and at h/2. Arrays have one entry for each function."""
+
+    at_full: Float[np.ndarray, " function"]
+    """Means at h."""
+    at_half: Float[np.ndarray, " function"]
+    """Means at h/2."""
+    difference: Float[np.ndarray, " function"]
+    """Mean at h less mean at h/2."""
+    error: Float[np.ndarray, " function"]
+    """Standard error of the difference, from the spread of the chains."""
+    significant: np.ndarray
+    """Whether a difference is more than noise, at a family-wise error of 1% over all functions."""
+    bias: Float[np.ndarray, " function"]
+    """Estimated bias at h, the difference over ``1 - 2^-order``, if the bias is of that order."""
+    bias_error: Float[np.ndarray, " function"]
+    """Its standard error."""
+
+    @property
+    def biased(self) -> bool:
+        """Whether any difference is more than noise."""
+        return bool(np.any(self.significant))
+
+
+class Halved(Schedule):
+    """Half the step size of another schedule, which sees half the count: the same time in twice the steps."""
+
+    schedule: Schedule
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The step size at ``count``."""
+        return self.schedule(count // 2) / 2
+
+
+def step_halving(
+    key: RandomKey,
+    sampler: Any,
+    data: PyTree = None,
+    *,
+    num_draws: int,
+    num_warmup: int = 0,
+    num_chains: int = 16,
+    thin: int = 1,
+    functions: Callable[[Position], PyTree] | None = None,
+    order: int = 2,
+    **options: Any,
+) -> StepHalving:
+    """Run at the sampler's step size h and at h/2, for the same time, and compare means.
+
+    A difference that is more than noise means that h is too large for these functions, by about ``bias``. No
+    such difference bounds the bias by the error only: look at ``bias_error``.
+
+    Args:
+        key: Random key. The two runs are independent.
+        sampler: With a step size that is a number or a schedule.
+        data: As for `geodrift.sample`.
+        num_draws: Draws of each chain; at h/2 each has twice the steps.
+        num_warmup: Steps at h before the first draw; twice as many at h/2. What is left of the start counts
+            as a bias: give enough.
+        num_chains: Chains of each run, 4 or more. The errors come from their spread: better 16 or more.
+        thin: Steps at h from draw to draw.
+        functions: A function of one position that gives the values to average, an array or a pytree of them.
+            None takes each coordinate and its squared deviation from the mean of the run at h/2.
+        order: p, the order of the sampler's bias in h: 2 for the samplers with friction, 1 for SGLD and where
+            gradient noise is ignored.
+        options: Further arguments of `geodrift.sample`: ``batch_size``, ``initial``.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        ValueError: An argument is outside its range.
+    """
+    if not isinstance(num_chains, int) or num_chains < 4:
+        raise ValueError(f"num_chains = {num_chains!r}: must be 4 or more, as the error is their spread")
+    if not isinstance(order, int) or order < 1:
+        raise ValueError(f"order = {order!r}: must be a whole number, 1 or more")
+    if not isinstance(getattr(sampler, "step_size", None), Schedule):
+        raise ValueError(f"sampler = {type(sampler).__name__}: has no step size to halve")
+    key_full, key_half = jax.random.split(key)
+    halved = dataclasses.replace(sampler, step_size=Halved(sampler.step_size))
+    runs = {"num_draws": num_draws, "num_chains": num_chains, **options}
+    full = sample(key_full, sampler, data, num_warmup=num_warmup, thin=thin, **runs)
+    half = sample(key_half, halved, data, num_warmup=2 * num_warmup, thin=2 * thin, **runs)
+    return _compare(_chain_means(full, functions, half), _chain_means(half, functions, half), order)
+
+
+def _chain_means(
+    draws: Draws, functions: Callable[[Position], PyTree] | None, reference: Draws
+) -> Float[np.ndarray, "chain function"]:
+    """The mean of every function over each chain."""
+    if functions is None:
+        x, r = _flat(draws.position), _flat(reference.position)
+        centre = r.mean(axis=(0, 1))
+        # A fixed centre, for both runs: then chains are independent of each other.
+        return np.concatenate([x, (x - centre) ** 2], axis=-1).mean(axis=1)
+    return _flat(_values(functions, draws.position)).mean(axis=1)
+
+
+@eqx.filter_jit
+def _values(functions: Callable[[Position], PyTree], positions: Position) -> PyTree:
+    return jax.vmap(lambda chain: jax.lax.map(functions, chain, batch_size=64))(positions)
+
+
+def _flat(tree: PyTree) -> Float[np.ndarray, "chain draw function"]:
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+    return np.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], axis=-1).astype(float)
+
+
+def _compare(
+    full: Float[np.ndarray, "chain function"], half: Float[np.ndarray, "chain function"], order: int
+) -> StepHalving:
+    """Welch's t test for each function."""
+    # Imported here: scipy.stats takes half a second to load.
+    from scipy import stats
+
+    number = len(full)
+    variances = np.stack([full.var(axis=0, ddof=1), half.var(axis=0, ddof=1)]) / number
+    error = np.sqrt(variances.sum(axis=0))
+    difference = full.mean(axis=0) - half.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        degrees = (number - 1) * variances.sum(axis=0) ** 2 / (variances**2).sum(axis=0)
+        bound = stats.t.ppf(1 - _FAMILY_ERROR / (2 * difference.size), degrees)
+        # A function that is constant along all chains has no error and no bias.
+        significant = (np.abs(difference) > bound * error) & (error > 0)
+    factor = 1 / (1 - 2.0**-order)
+    return StepHalving(
+        full.mean(axis=0),
+        half.mean(axis=0),
+        difference,
+        error,
+        significant,
+        factor * difference,
+        factor * error,
+    )

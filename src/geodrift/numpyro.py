@@ -1,0 +1,281 @@
+r"""A NumPyro model with a plate over the data as a target for minibatch samplers.
+
+The model's plate becomes the minibatch: its sites give one log likelihood for each datum, all other sites the
+log prior. A site on the sphere stays on `Sphere`; one on the simplex goes to `SphericalSimplex`; any other
+support goes to :math:`R^n` by NumPyro's own bijection, with its Jacobian in the prior.
+
+NumPyro is an optional dependency: ``pip install 'geodrift[numpyro]'``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from geodrift._types import LogDensity, LogLikelihood, NoiseVariance, Position, RandomKey
+from geodrift.estimators import Estimator, Minibatch
+from geodrift.manifolds import Euclidean, Manifold, Product, Sphere, SphericalSimplex
+
+__all__ = ["Target", "from_numpyro"]
+
+_SEED = 0  # of what a model draws beside its sites; the sites' values are given
+
+
+class Target(NamedTuple):
+    """What samplers need of a model. The position is a dictionary, one array for each latent site."""
+
+    estimator: Estimator
+    """`Minibatch` on the plate; a `ControlVariate` can be made of the functions below."""
+    manifold: Manifold
+    """A `Product` with the manifold of each site."""
+    data: Int[Array, " data"]
+    """What `geodrift.sample` takes as ``data``: the indices of the plate. The model looks its rows up."""
+    initial: Callable[[RandomKey], Position]
+    """A draw of the prior, for ``geodrift.sample(initial=...)``."""
+    constrain: Callable[[Position], dict[str, Array]]
+    """The sites' values, from positions with any axes in front, such as ``draws.position``."""
+    log_likelihood: LogLikelihood
+    """``log_likelihood(position, indices) -> [batch]``."""
+    log_prior: LogDensity
+    """``log_prior(position)``, with respect to the manifold's own measure."""
+
+
+def from_numpyro(
+    model: Callable[..., Any],
+    *args: Any,
+    noise_variance: str | NoiseVariance = None,
+    replacement: bool = True,
+    **kwargs: Any,
+) -> Target:
+    """The target of a model.
+
+    Args:
+        model: A NumPyro model with one plate over the data. Rows are looked up by the plate's indices, or by
+            ``numpyro.subsample``; its ``subsample_size`` does not matter here.
+        args: The model's arguments, with all the data.
+        noise_variance: As for `Minibatch`.
+        replacement: Whether batches are drawn with replacement.
+        kwargs: The model's keyword arguments.
+
+    Returns:
+        The target.
+
+    Raises:
+        ImportError: NumPyro is not installed.
+        ValueError: The model has no plate over the data or several, latent variables inside the plate, a
+            discrete latent variable, or a support that depends on other sites; says what to do.
+
+    Example:
+        >>> target = from_numpyro(model, x, y, noise_variance="diagonal-fisher")
+        >>> sampler = SGGMC(target.estimator, target.manifold, step_size=None)
+        >>> draws = sample(key, sampler, target.data, batch_size=100, num_draws=1000, initial=target.initial)
+        >>> target.constrain(draws.position)["weights"]
+    """
+    program = _Program(model, args, kwargs)
+    estimator = Minibatch(
+        program.log_likelihood, program.log_prior, program.size, noise_variance, replacement=replacement
+    )
+    return Target(
+        estimator,
+        Product({name: site.manifold for name, site in program.sites.items()}),
+        jnp.arange(program.size),
+        program.initial,
+        program.constrain,
+        program.log_likelihood,
+        program.log_prior,
+    )
+
+
+class _Site(NamedTuple):
+    """How one latent site is moved."""
+
+    manifold: Manifold
+    shape: tuple[int, ...]  # of the site's value
+    transform: Any  # NumPyro's bijection from R^n; None on the sphere and the simplex
+
+
+class _Program:
+    """The model, its plate and its sites."""
+
+    def __init__(self, model: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+        self.numpyro = _numpyro()
+        self.model, self.args, self.kwargs = model, args, kwargs
+        # Shapes and supports only: a draw of all the data could be large.
+        trace = self._trace({}, None, jax.random.key(_SEED))
+        self.plate, self.size = _data_plate(trace)
+        latent = {
+            name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]
+        }
+        self.sites = {name: self._site(name, site) for name, site in latent.items()}
+        if not self.sites:
+            raise ValueError("model: has no latent variable to sample")
+        other = self._trace({}, jnp.arange(1), jax.random.key(_SEED + 1))
+        for name, site in latent.items():
+            if site["fn"].support != other[name]["fn"].support:
+                raise ValueError(
+                    f"site {name!r}: its support depends on another site's value; write it as a function of a"
+                    " site with a fixed support, with numpyro.deterministic"
+                )
+
+    def log_likelihood(self, position: Position, index: Int[Array, " batch"]) -> Float[Array, " batch"]:
+        """The log density of each datum's sites; the factor N/B of the plate is left out."""
+        trace = self._trace(self.constrain(position), index, None)
+        total = jnp.zeros(index.shape[0])
+        for site in trace.values():
+            frame = _frame(site, self.plate)
+            if frame is None:
+                continue
+            weight = 1.0 if site["scale"] is None else site["scale"] * index.shape[0] / self.size
+            log_prob = jnp.asarray(weight * _log_prob(site))
+            axis = log_prob.ndim + frame.dim
+            others = tuple(i for i in range(log_prob.ndim) if i != axis)
+            total = total + jnp.sum(log_prob, axis=others)
+        return total
+
+    def log_prior(self, position: Position) -> Float[Array, ""]:
+        """The log density of all sites outside the plate, on the manifold."""
+        trace = self._trace(self.constrain(position), jnp.arange(1), None)
+        total = jnp.zeros(())
+        for site in trace.values():
+            if site["type"] == "sample" and _frame(site, self.plate) is None:
+                weight = 1.0 if site["scale"] is None else site["scale"]
+                total = total + jnp.sum(weight * _log_prob(site))
+        for name, site in self.sites.items():
+            x = position[name]
+            if isinstance(site.manifold, SphericalSimplex):
+                total = total + site.manifold.log_volume(x)
+            elif site.transform is not None:
+                flat = _reshape(x, x.shape, site)
+                total = total + jnp.sum(site.transform.log_abs_det_jacobian(flat, site.transform(flat)))
+        return total
+
+    def initial(self, key: RandomKey) -> Position:
+        """The position of a draw of the prior."""
+        trace = self._trace({}, jnp.arange(1), key)
+        return {name: _to_manifold(site, trace[name]["value"]) for name, site in self.sites.items()}
+
+    def constrain(self, position: Position) -> dict[str, Array]:
+        """The sites' values, from positions with any axes in front."""
+        return {name: _from_manifold(site, jnp.asarray(position[name])) for name, site in self.sites.items()}
+
+    def _trace(self, values: dict[str, Array], index: Array | None, key: RandomKey | None) -> dict[str, Any]:
+        """The model's sites, with these values and this batch of the plate."""
+        handlers = self.numpyro.handlers
+        model = handlers.substitute(self.model, data=values)
+        if index is not None:
+            model = _batch_handler(self.numpyro)(model, self.plate, index)
+        model = handlers.seed(model, jax.random.key(_SEED) if key is None else key)
+        return handlers.trace(model).get_trace(*self.args, **self.kwargs)
+
+    def _site(self, name: str, site: dict[str, Any]) -> _Site:
+        constraints = self.numpyro.distributions.constraints
+        support, shape = site["fn"].support, jnp.shape(site["value"])
+        if _frame(site, self.plate) is not None:
+            raise ValueError(
+                f"site {name!r}: a latent variable inside the plate {self.plate!r}, one for each datum;"
+                " integrate it out, or move it outside the plate"
+            )
+        if support.is_discrete:
+            raise ValueError(
+                f"site {name!r}: a discrete latent variable has no gradient; sum over it, for example with"
+                " numpyro.distributions.MixtureSameFamily"
+            )
+        kind = support
+        while hasattr(kind, "base_constraint"):  # batch axes of a distribution, taken into its event
+            kind = kind.base_constraint
+        if kind == constraints.sphere:
+            return _Site(Sphere(shape[-1]), shape, None)
+        if kind == constraints.simplex:
+            return _Site(SphericalSimplex(shape[-1]), shape, None)
+        return _Site(Euclidean(), shape, self.numpyro.distributions.biject_to(support))
+
+
+def _numpyro() -> Any:
+    try:
+        import numpyro
+        import numpyro.distributions
+        import numpyro.handlers
+    except ImportError as error:
+        raise ImportError("from_numpyro needs NumPyro: pip install 'geodrift[numpyro]'") from error
+    return numpyro
+
+
+def _batch_handler(numpyro: Any) -> Any:
+    """A handler that gives one plate its indices, however many the model asks for."""
+
+    class Batch(numpyro.primitives.Messenger):
+        def __init__(self, fn: Callable[..., Any], plate: str, index: Array) -> None:
+            self.plate, self.index = plate, index
+            super().__init__(fn)
+
+        def process_message(self, msg: dict[str, Any]) -> None:
+            if msg["type"] == "plate" and msg["name"] == self.plate:
+                msg["args"] = (msg["args"][0], self.index.shape[0])
+                msg["value"] = self.index
+
+    return Batch
+
+
+def _data_plate(trace: dict[str, Any]) -> tuple[str, int]:
+    """Name and size of the plate over the data: the subsampled one, else the one with observed sites."""
+    sizes = {name: site["args"] for name, site in trace.items() if site["type"] == "plate"}
+    subsampled = [name for name, (size, part) in sizes.items() if part is not None and part != size]
+    observed = {
+        frame.name
+        for site in trace.values()
+        if site["type"] == "sample" and site["is_observed"]
+        for frame in site["cond_indep_stack"]
+    }
+    found = subsampled or sorted(observed)
+    if not found:
+        raise ValueError(
+            "model: has no plate with observed data; put the observed site into"
+            " numpyro.plate('data', N, subsample_size=B) and look rows up by the plate's indices"
+        )
+    if len(found) > 1:
+        raise ValueError(
+            f"model: {', '.join(found)} are several plates over data; minibatches are of one: give"
+            " subsample_size to that one only"
+        )
+    return found[0], sizes[found[0]][0]
+
+
+def _frame(site: dict[str, Any], plate: str) -> Any:
+    """The plate's frame around a sample site; None outside of it."""
+    if site["type"] != "sample":
+        return None
+    return next((frame for frame in site["cond_indep_stack"] if frame.name == plate), None)
+
+
+def _log_prob(site: dict[str, Any]) -> Array:
+    if site["intermediates"]:
+        return site["fn"].log_prob(site["value"], site["intermediates"])
+    return site["fn"].log_prob(site["value"])
+
+
+def _free_shape(site: _Site) -> tuple[int, ...]:
+    """Shape of the unconstrained value; a number is an array of one."""
+    return site.shape if site.transform is None else tuple(site.transform.inverse_shape(site.shape))
+
+
+def _reshape(x: Array, full: tuple[int, ...], site: _Site) -> Array:
+    """The leaf as the bijection takes it."""
+    shape = _free_shape(site)
+    return x.reshape(*full[: len(full) - max(len(shape), 1)], *shape)
+
+
+def _from_manifold(site: _Site, x: Array) -> Array:
+    if isinstance(site.manifold, SphericalSimplex):
+        return site.manifold.to_simplex(x)
+    return x if site.transform is None else site.transform(_reshape(x, x.shape, site))
+
+
+def _to_manifold(site: _Site, value: Array) -> PyTree:
+    if isinstance(site.manifold, SphericalSimplex):
+        return site.manifold.from_simplex(value)
+    if site.transform is None:
+        return value
+    free = site.transform.inv(value)
+    return free.reshape(1) if free.ndim == 0 else free

@@ -1,0 +1,44 @@
+"""Batches of the pilot, of other sizes than the run's."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from geodrift._types import Batch, RandomKey
+
+
+class PilotData:
+    """Random rows of the data.
+
+    Args:
+        data: A pytree of arrays with leading axis N, on the device or the host; None where there is none.
+        batch_size: B, the run's; None for all of the data.
+        replacement: Whether the run's batches are drawn with replacement.
+    """
+
+    def __init__(self, data: PyTree, batch_size: int | None, replacement: bool) -> None:
+        self.data, self.batch_size, self.replacement = data, batch_size, replacement
+        leaves = jax.tree.leaves(data)
+        self.size = leaves[0].shape[0] if leaves else 0
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the run's gradients have noise."""
+        return self.batch_size is not None and self.size > 0
+
+    def rows(self, key: RandomKey, count: int, size: int) -> Batch:
+        """Batches ``[count, size, ...]``, each of distinct rows; None where there is no data."""
+        if not self.size:
+            return None
+        seed = np.asarray(jax.random.bits(key, (4,), jnp.uint32))
+        random = np.random.default_rng(seed)
+        # Distinct within a batch; a few of many rows are drawn without a pass over all of them.
+        drawn = [random.choice(self.size, size, replace=False, shuffle=False) for _ in range(count)]
+        index = np.stack(drawn)
+        return jax.tree.map(lambda a: jnp.asarray(a[index]), self.data)
+
+    def scale(self, size: int) -> float:
+        """Noise variance of the run's batches over that of batches of ``size`` distinct rows."""
+        finite = 1.0 if self.replacement else 1.0 - self.batch_size / self.size
+        return size / self.batch_size * finite / (1.0 - size / self.size)

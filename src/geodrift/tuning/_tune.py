@@ -1,0 +1,192 @@
+"""Step size and friction from a pilot: what `geodrift.sample` does for ``step_size=None``."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from geodrift import _tree
+from geodrift._types import Position, RandomKey
+from geodrift.estimators import Estimator
+from geodrift.manifolds import Manifold
+from geodrift.samplers import GSGNHT, SGGMC, SGLD
+from geodrift.schedules import WarmUp
+from geodrift.tuning._choice import HEAT, Choice, Measured, choose, safe_start
+from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
+from geodrift.tuning._pilot import ROWS, Pilot, run_pilot
+from geodrift.tuning._pilot_data import PilotData
+
+
+class Tuned(eqx.Module):
+    """What a pilot chose, and why. ``str`` of it is one line."""
+
+    sampler: str = eqx.field(static=True)
+    """Name of the class."""
+    step_size: float = eqx.field(static=True)
+    """h, time."""
+    start_step_size: float = eqx.field(static=True)
+    """Step size at count 0; it changes geometrically to ``step_size``."""
+    start_steps: int = eqx.field(static=True)
+    """Counts until then; 0 where both are equal."""
+    friction: float | None = eqx.field(static=True)
+    """C, 1/time; None for a first-order sampler."""
+    relaxation: float = eqx.field(static=True)
+    """Inner steps in which the widest direction is forgotten."""
+    curvature: float = eqx.field(static=True)
+    """Largest curvature of -log p."""
+    noise_variance: float = eqx.field(static=True)
+    """Variance of the minibatch gradient's noise, the mean over the tangent space."""
+    reason: str = eqx.field(static=True)
+    """What limited the step."""
+
+    def apply(self, sampler: Any) -> Any:
+        """The sampler with these numbers."""
+        step: Any = self.step_size
+        if self.start_steps:
+            step = WarmUp(self.start_step_size, self.step_size, self.start_steps)
+        friction = {} if self.friction is None else {"friction": self.friction}
+        return dataclasses.replace(sampler, step_size=step, **friction)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields, for JSON; ``Tuned(**fields)`` is the inverse."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def __str__(self) -> str:
+        friction = "" if self.friction is None else f", friction {self.friction:.3g}"
+        return (
+            f"{self.sampler}: step_size {self.step_size:.3g}{friction}; {self.reason}; the widest direction"
+            f" is forgotten in about {self.relaxation:.0f} inner steps"
+        )
+
+
+def tune(
+    key: RandomKey,
+    sampler: Any,
+    data: PyTree = None,
+    *,
+    batch_size: int | None = None,
+    initial: Position,
+    num_warmup: int = 0,
+) -> Tuned:
+    r"""Choose step size and friction from a pilot.
+
+    The pilot samples the posterior of up to 2048 data, scaled to all of them, for 1024 steps. It measures the
+    curvature of the log density in the tangent space by Hessian-vector products (the Lanczos method), and the
+    gradient noise, as it is and as the estimator states it. Then, with :math:`\lambda` the largest curvature
+    and :math:`\mu` the least, m the dimension and V the noise variance that the estimator does not state, in
+    the direction where it is largest:
+
+    * :math:`h \sqrt\lambda \le \min(0.3, m^{-1/4}/2)`, for first-order samplers
+      :math:`h \lambda \le \min(0.08, 0.3/\sqrt m)`;
+    * friction takes up V, :math:`h V / 2 C \le 0.04`, and is at least :math:`\sqrt\mu`; :math:`C h \le 1`.
+
+    Args:
+        key: Random key: the choice is a function of it.
+        sampler: `SGGMC`, `GSGNHT` or another of their kinds, or `SGLD` without a metric.
+        data: A pytree of arrays with leading axis N, or None when the estimator needs none.
+        batch_size: B of the run; None for all of the data.
+        initial: Where the run starts.
+        num_warmup: Steps of the run's warm-up. Where the start is more curved or noisier than the bulk, the
+            step size grows from what suits the start during the first half of the warm-up.
+
+    Returns:
+        The choice; ``tuned.apply(sampler)`` is the sampler to run.
+
+    Raises:
+        ValueError: The sampler is of another kind, or no step size works.
+    """
+    if batch_size is None and data is not None:
+        sampler = sampler.on_all_data()
+    replacement = getattr(getattr(sampler, "estimator", None), "replacement", True)
+    return tune_on(key, sampler, PilotData(data, batch_size, replacement), initial, num_warmup)
+
+
+def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, num_warmup: int) -> Tuned:
+    """`tune` on rows from anywhere."""
+    dynamics = dynamics_of(sampler)
+    manifold = sampler.manifold
+    estimator = sampler.estimator.on(manifold)
+    key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
+    initial = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), initial)
+    kept = estimator.init(key_init, initial)
+    batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
+    batch = jax.tree.map(lambda a: a[0], batch)
+    pilot = run_pilot(key_pilot, estimator, manifold, initial, kept, batch)
+    noises = _noises(key_noise, estimator, manifold, pilot, kept, data)
+    dim = manifold.dim(_tree.shapes(initial))
+    measured = Measured(*pilot.typical, dim, noises[1])
+    chosen = choose(dynamics, measured)
+    start = safe_start(dynamics, chosen, Measured(*pilot.curvatures[0], dim, noises[0]))
+    calls = max(num_warmup // 2, 0)
+    slow = start < 0.9 * chosen.step_size and calls > 0
+    final = chosen.step_size if slow or start >= 0.9 * chosen.step_size else start
+    return Tuned(
+        sampler=type(sampler).__name__,
+        step_size=final,
+        start_step_size=start if slow else final,
+        start_steps=calls if slow else 0,
+        friction=chosen.friction,
+        relaxation=chosen.relaxation * chosen.step_size / final,
+        curvature=measured.largest,
+        noise_variance=measured.noise.mean,
+        reason=_reason(chosen, measured),
+    )
+
+
+def dynamics_of(sampler: Any) -> str:
+    """The kind of dynamics, as `choose` names them.
+
+    Raises:
+        ValueError: There is no rule for this sampler.
+    """
+    friction = getattr(sampler, "friction", None)
+    if friction is not None and not (friction.ndim == 0 and float(friction) == 1.0):
+        raise ValueError(
+            f"friction = {np.asarray(friction)} with step_size = None: the pilot chooses both; leave friction"
+            " out, or give a step size"
+        )
+    if isinstance(sampler, GSGNHT):
+        return "thermostat"
+    if isinstance(sampler, SGGMC):
+        return "friction"
+    if isinstance(sampler, SGLD) and sampler.metric is None:
+        return "first-order"
+    raise ValueError(
+        f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take SGGMC,"
+        " GSGNHT or SGLD without a metric"
+    )
+
+
+def _noises(
+    key: RandomKey, estimator: Estimator, manifold: Manifold, pilot: Pilot, kept: Any, data: PilotData
+) -> tuple[Noise, Noise]:
+    """The noise at the start and where the mass is."""
+    if not data.noisy:
+        return NO_NOISE, NO_NOISE
+    key_start, key_centre, key_end = jax.random.split(key, 3)
+    at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], kept, data)
+    if _moves_its_centre(estimator):
+        # Near the mass, what the estimator keeps is of a position near by.
+        kept = estimator.init(key_centre, pilot.positions[-2])
+    return at_start, measure_noise(key_end, estimator, manifold, pilot.positions[-1], kept, data)
+
+
+def _moves_its_centre(estimator: Estimator) -> bool:
+    fixed = hasattr(estimator, "centre") and getattr(estimator, "refresh_every", None) is None
+    return not fixed
+
+
+def _reason(chosen: Choice, measured: Measured) -> str:
+    limit = min(chosen.limits, key=chosen.limits.get)
+    text = f"limited by {limit} (curvature up to {measured.largest:.3g}"
+    noise = measured.noise
+    if noise.mean > 0:
+        text += f", noise variance {noise.mean:.3g}, of it stated {noise.stated:.3g}"
+    text += ")"
+    if chosen.friction is not None and noise.worst > 0:
+        text += f", friction such that what is not accounted for heats by at most {HEAT:.0%}"
+    return text

@@ -1,0 +1,107 @@
+"""The step-halving check and the gradient-noise ratio."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from cases import KEY
+from geodrift.diagnostics import gradient_noise_ratio, step_halving
+from geodrift.manifolds import Euclidean
+from geodrift.schedules import PolynomialDecay
+
+NORMAL = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
+RUN = {"num_draws": 500, "num_chains": 64, "initial": jnp.zeros(1)}
+
+
+def test_it_sees_the_bias_of_a_large_step_and_none_at_a_small_one():
+    # SGLD on N(0, 1) has the variance 1 / (1 - h/2): at h = 0.4 a bias of 0.25, at h/2 of 0.111.
+    large = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.4)
+    seen = step_halving(KEY, large, num_warmup=20, thin=5, order=1, **RUN)
+    assert seen.biased
+    np.testing.assert_array_equal(seen.significant, [False, True])  # the mean is right, the variance is not
+    exact = 1 / 0.8 - 1 / 0.9
+    assert abs(seen.difference[1] - exact) < 4 * seen.error[1]
+    assert seen.error[1] < 0.03
+    # To first order in h the bias is twice the difference.
+    np.testing.assert_allclose(seen.bias, 2 * seen.difference)
+    small = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.002)
+    settings = RUN | {"num_draws": 100}
+    assert not step_halving(KEY, small, num_warmup=1500, thin=50, order=1, **settings).biased
+
+
+def test_a_tenth_is_seen_with_enough_draws():
+    sampler = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.1)
+    settings = RUN | {"num_draws": 400, "num_chains": 400}
+    seen = step_halving(KEY, sampler, num_warmup=60, thin=10, order=1, **settings)
+    assert seen.biased
+    assert abs(seen.bias[1] - (1 / 0.95 - 1)) < 4 * seen.bias_error[1] + 0.003
+
+
+def test_errors_are_those_of_the_chains():
+    # Over many keys the differences of an unbiased sampler have unit variance in units of their error.
+    sampler = gd.samplers.GMC(NORMAL, Euclidean(1), 0.8, num_steps=2)
+    settings = {"num_draws": 20, "num_chains": 16, "initial": jnp.zeros(1), "num_warmup": 10}
+    z = []
+    for seed in range(30):
+        seen = step_halving(
+            jax.random.key(seed), sampler, functions=lambda x: {"x": x, "cube": x**3}, **settings
+        )
+        assert seen.difference.shape == (2,)
+        z.append(seen.difference / seen.error)
+    # Welch's t with some 30 degrees of freedom; 60 values, the pairs correlated.
+    assert 0.5 < np.var(z) < 1.8
+
+
+def test_a_schedule_is_halved_in_its_own_time():
+    # A schedule that falls with the count: at h/2 and twice the count, the same sum of steps.
+    from geodrift.diagnostics._step_halving import Halved
+
+    schedule = PolynomialDecay(0.3, 2.0, 0.5)
+    counts = jnp.arange(40)
+    halved = jax.vmap(Halved(schedule))(jnp.arange(80))
+    np.testing.assert_allclose(halved.reshape(40, 2).sum(axis=1), jax.vmap(schedule)(counts))
+
+
+def test_ratio_is_that_of_the_formula():
+    size, batch, h, friction = 4000, 100, 0.01, 5.0
+    data = jnp.array([1.0, 3.0]) * jax.random.normal(KEY, (size, 2))
+
+    def make(kind, stated, **settings):
+        estimator = gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, size, stated)
+        return kind(estimator, Euclidean(2), h, **settings)
+
+    unit = size**2 / batch  # V is this times 1 and 9
+    position = jnp.zeros(2)
+
+    def ratio(sampler):
+        return gradient_noise_ratio(KEY, sampler, position, data, batch_size=batch)
+
+    plain = ratio(make(gd.samplers.SGGMC, None, friction=friction))
+    per = h * unit / (2 * friction)
+    # The worst direction is measured with 512 pairs: an error of 6%.
+    np.testing.assert_allclose(plain, (5 * per, 0.0, 9 * per), rtol=0.15, atol=0.9 * per)
+    stated = ratio(make(gd.samplers.SGGMC, "scalar-fisher", friction=friction))
+    np.testing.assert_allclose(stated, (5 * per, 5 * per, 4 * per), rtol=0.15, atol=0.9 * per)
+    thermostat = ratio(make(gd.samplers.GSGNHT, None, friction=friction))
+    np.testing.assert_allclose(thermostat, (5 * per, 0.0, 4 * per), rtol=0.15, atol=0.9 * per)
+    first = ratio(make(gd.samplers.SGLD, None))
+    np.testing.assert_allclose(first, (5 * h * unit / 2, 0.0, 9 * h * unit / 2), rtol=0.25)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"), [({"num_chains": 3}, "num_chains = 3"), ({"order": 0}, "order = 0")]
+)
+def test_wrong_arguments_raise(changes, match):
+    sampler = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.1)
+    with pytest.raises(ValueError, match=match):
+        step_halving(KEY, sampler, **({"num_draws": 5, "initial": jnp.zeros(1)} | changes))
+
+
+def test_a_matrix_has_no_single_ratio():
+    sampler = gd.samplers.SGGMC(
+        gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, 10), Euclidean(2), 0.1, friction=jnp.eye(2)
+    )
+    with pytest.raises(ValueError, match="one number"):
+        gradient_noise_ratio(KEY, sampler, jnp.zeros(2), jnp.ones((10, 2)), batch_size=5)
