@@ -84,38 +84,116 @@ MANIFOLDS = [
 
 class SamplerCase(NamedTuple):
     name: str
-    make: Any  # make(estimator, manifold, step_size) -> sampler
+    make: Any = None  # make(estimator, manifold, step_size) -> sampler
     flat: bool = False  # for R^n alone
     needs_density: bool = False  # for `Full` alone
+    # The rest is for the correctness table.
+    order: int | None = 2  # of the bias in the step size; None: exact at any step size
+    overdamped: bool = False  # no inertia: its step is the square of a length
+    scheme: str | None = None  # its closed form on a Gaussian, of tests/correctness/oracle.py
+    friction: Any = 1.0  # the friction of that scheme; a matrix fixes the position's size
+    chart: Any = None  # the chart of the simplex whose coordinates it moves in
+    warmup: int = 0  # steps in which it adapts and has no law
+    on: Any = None  # on(target, step_size), in the place of make, where it takes no log density
+    variant: bool = False  # of the row above it: measured on the core targets alone
+    reasons: Any = {}  # noqa: RUF012  target's name -> why it is not measured there
+
+
+MATRIX = jnp.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.2], [0.0, 0.2, 0.7]])
+WAVE = gd.metrics.Diagonal(lambda x: 1 + 0.5 * jnp.sin(x), separable=True)
+EXPANDED = gd.metrics.ExpandedMean()
+
+
+def constant_sum(value):
+    """The estimate of a sum that has no noise."""
+    return gd.estimators.MinibatchSum(lambda key, x, batch: jnp.zeros((1, *x.shape)), value, data_size=1)
 
 
 SAMPLERS = [
-    SamplerCase("SGGMC", lambda e, m, h: gd.samplers.SGGMC(e, m, h)),
-    SamplerCase("SGGMC L=3", lambda e, m, h: gd.samplers.SGGMC(e, m, h, num_steps=3)),
-    SamplerCase("SGGMC BAOAB", lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="BAOAB")),
-    SamplerCase("SGGMC OBABO", lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="OBABO")),
-    SamplerCase("SGGMC matrix", lambda e, m, h: gd.samplers.SGGMC(e, m, h, friction=MATRIX)),
+    SamplerCase("SGGMC", lambda e, m, h: gd.samplers.SGGMC(e, m, h), scheme="ABOBA"),
+    SamplerCase(
+        "SGGMC L=3", lambda e, m, h: gd.samplers.SGGMC(e, m, h, num_steps=3), scheme="ABOBA", variant=True
+    ),
+    SamplerCase(
+        "SGGMC BAOAB",
+        lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="BAOAB"),
+        scheme="BAOAB",
+        variant=True,
+    ),
+    SamplerCase(
+        "SGGMC OBABO",
+        lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="OBABO"),
+        scheme="OBABO",
+        variant=True,
+    ),
+    SamplerCase(
+        "SGGMC liu", lambda e, m, h: gd.samplers.SGGMC(e, m, h, composition="liu"), scheme="liu", variant=True
+    ),
+    SamplerCase(
+        "SGGMC matrix",
+        lambda e, m, h: gd.samplers.SGGMC(e, m, h, friction=MATRIX),
+        scheme="ABOBA",
+        friction=MATRIX,
+        variant=True,
+    ),
     SamplerCase("GSGNHT", lambda e, m, h: gd.samplers.GSGNHT(e, m, h)),
-    SamplerCase("GSGNHT leaf", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, thermostat="leaf", num_steps=2)),
-    SamplerCase("GSGNHT ABOBA", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="ABOBA")),
-    SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu")),
-    SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5), needs_density=True),
-    SamplerCase("SGHMC", lambda e, m, h: gd.samplers.SGHMC(e, m, h)),
+    SamplerCase(
+        "GSGNHT leaf",
+        lambda e, m, h: gd.samplers.GSGNHT(e, m, h, thermostat="leaf", num_steps=2),
+        variant=True,
+    ),
+    SamplerCase(
+        "GSGNHT ABOBA", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="ABOBA"), variant=True
+    ),
+    SamplerCase("GSGNHT liu", lambda e, m, h: gd.samplers.GSGNHT(e, m, h, composition="liu"), variant=True),
+    SamplerCase("GMC", lambda e, m, h: gd.samplers.GMC(e, m, h, num_steps=5), needs_density=True, order=None),
+    SamplerCase("SGHMC", lambda e, m, h: gd.samplers.SGHMC(e, m, h), scheme="BAOAB"),
+    SamplerCase(
+        "SGHMC chen",
+        lambda e, m, h: gd.samplers.SGHMC(e, m, h, composition="chen"),
+        flat=True,
+        order=1,
+        scheme="chen",
+        variant=True,
+    ),
     SamplerCase(
         "SGHMC refresh",
         lambda e, m, h: gd.samplers.SGHMC(e, m, h, composition="ABOBA", refresh_every=3),
+        variant=True,
     ),
     SamplerCase("SGNHT", lambda e, m, h: gd.samplers.SGNHT(e, m, h)),
     SamplerCase(
         "SGNHT coordinate",
         lambda e, m, h: gd.samplers.SGNHT(e, m, h, thermostat="coordinate"),
         flat=True,
+        variant=True,
     ),
     SamplerCase("SGRHMC", lambda e, m, h: gd.samplers.SGRHMC(e, m, h, WAVE), flat=True),
     SamplerCase(
         "SGRHMC ma",
-        lambda e, m, h: gd.samplers.SGRHMC(e, m, h / 4, gd.metrics.Constant(), composition="ma", num_steps=2),
+        lambda e, m, h: gd.samplers.SGRHMC(e, m, h, WAVE, composition="ma"),
         flat=True,
+        order=1,
+    ),
+    SamplerCase("SGLD", lambda e, m, h: gd.samplers.SGLD(e, m, h), order=1, overdamped=True, scheme="euler"),
+    SamplerCase(
+        "SGRLD", lambda e, m, h: gd.samplers.SGRLD(e, m, h, WAVE), flat=True, order=1, overdamped=True
+    ),
+    SamplerCase(
+        "PreconditionedSGLD",
+        lambda e, m, h: gd.samplers.PreconditionedSGLD(e, m, h, adaptation_steps=50, damping=1.0),
+        flat=True,
+        order=1,
+        overdamped=True,
+        warmup=50,
+    ),
+    SamplerCase(
+        "RMLD",
+        lambda e, m, h: gd.samplers.RMLD(e, m, h, WAVE),
+        flat=True,
+        needs_density=True,
+        order=None,
+        overdamped=True,
     ),
     # Steps of first order: small ones, several a draw.
     SamplerCase("SGLD", lambda e, m, h: gd.samplers.SGLD(e, m, h / 10, num_steps=10), flat=True),
@@ -137,9 +215,46 @@ SAMPLERS = [
         needs_density=True,
     ),
 ]
-WAVE = gd.metrics.Diagonal(lambda x: 1 + 0.5 * jnp.sin(x), separable=True)
-MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat]
-FLAT_SAMPLERS = [case for case in SAMPLERS if case.flat]
-MATRIX = jnp.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.2], [0.0, 0.2, 0.7]])
+# Rows of the correctness table alone: samplers of probability vectors, and those that take no density.
+TABLE_SAMPLERS = [
+    SamplerCase(
+        "SGRLD expanded mean",
+        lambda e, m, h: gd.samplers.SGRLD(e, m, h, EXPANDED),
+        flat=True,
+        order=1,
+        overdamped=True,
+        chart=EXPANDED,
+    ),
+    SamplerCase(
+        "RMLD expanded mean",
+        lambda e, m, h: gd.samplers.RMLD(e, m, h, EXPANDED),
+        flat=True,
+        needs_density=True,
+        order=None,
+        overdamped=True,
+        chart=EXPANDED,
+    ),
+    SamplerCase(
+        "SGRHMC expanded mean",
+        lambda e, m, h: gd.samplers.SGRHMC(e, m, h, EXPANDED),
+        flat=True,
+        chart=EXPANDED,
+    ),
+    SamplerCase(
+        "SCIR",
+        on=lambda target, h: gd.samplers.SCIR(constant_sum(target.alpha), h),
+        order=None,
+        chart=gd.metrics.ExpandedNatural(),
+    ),
+    SamplerCase(
+        "ExponentialOU",
+        on=lambda target, h: gd.samplers.ExponentialOU(constant_sum(0.0), h),
+        flat=True,
+        order=None,
+    ),
+]
+# Those whose bias is of second order, for tests of a law at one step size.
+MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat and case.order != 1]
+FLAT_SAMPLERS = [case for case in SAMPLERS if case.flat and case.order != 1]
 
 KEY = jax.random.key(20161)
