@@ -88,7 +88,7 @@ def deviations(target):
     """Standard deviation of each moment's function under the target: the unit of the error bars."""
     kind = (target.name, repr(target.manifold))
     if kind not in _DEVIATIONS:
-        draws = jax.vmap(target.draw)(jax.random.split(jax.random.key(7), 20_000))
+        draws = jax.jit(jax.vmap(target.draw))(jax.random.split(jax.random.key(7), 20_000))
         values = [jax.vmap(function)(draws) for function, _ in target.moments.values()]
         _DEVIATIONS[kind] = np.array([float(jnp.std(value)) for value in values])
     return _DEVIATIONS[kind]

@@ -10,7 +10,8 @@ import geodrift as gd
 from cases import SAMPLERS, TABLE_SAMPLERS, SamplerCase
 from correctness import linear
 from correctness.measure import deviations, measure
-from correctness.targets import TARGETS, UNIT_MOMENT, Target, in_chart
+from correctness.target import Target
+from correctness.targets import TARGETS, UNIT_MOMENT, in_chart
 from law_checks import z_bound
 from noisy import Noisy
 
