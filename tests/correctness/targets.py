@@ -206,7 +206,7 @@ PAIR_MOMENTS = {
 
 TARGETS = [
     gaussian("N(0, 1)", np.eye(1), UNIT_MOMENT, step=0.5, settle=20.0),
-    gaussian("N(0, I_10)", np.eye(10), UNIT_MOMENT, step=0.5, settle=8.0),
+    gaussian("N(0, I_10)", np.eye(10), UNIT_MOMENT, step=0.3, settle=8.0),
     gaussian(
         "N(0, I_10), noise 4",
         np.eye(10),
