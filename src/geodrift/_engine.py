@@ -43,11 +43,10 @@ def advance(
     keys: Key[Array, " chain"],
     state: Any,
     num_draws: Int[Array, ""],
-    thin: Int[Array, ""],
-    capacity: int,
+    gaps: Int[Array, " capacity"],
     batching: Batching,
 ) -> Chunk:
-    """``num_draws`` draws of ``thin`` steps each, from every chain.
+    """``num_draws`` draws of every chain, ``gaps[i]`` steps before draw number i.
 
     The numbers of draws and steps are traced and the step is compiled once, so that any cut into chunks
     gives the same bits.
@@ -57,16 +56,15 @@ def advance(
         data: From `lay_out`; or with the scheme ``"fed"`` the batches, ``[step, chain, ...]``.
         keys: Of the chains' steps.
         state: The chains' states.
-        num_draws: At most ``capacity``.
-        thin: Steps from one draw to the next.
-        capacity: Rows of the result.
+        num_draws: At most ``capacity``, the rows of the result.
+        gaps: Steps from one draw to the next.
         batching: How batches are drawn.
     """
     walkers, step = _chain_step(sampler, data, keys, state, batching)
     info_like = jax.eval_shape(step, walkers)[1]
     no_info = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), info_like)
 
-    def steps(carry: tuple) -> tuple:
+    def steps(number: Int[Array, ""], carry: tuple) -> tuple:
         def one(_: Int[Array, ""], carry: tuple) -> tuple:
             walkers, _info, result, failed_at = carry
             count = walkers.leaves.count
@@ -79,16 +77,16 @@ def advance(
                 jnp.where(fails_now, count, failed_at),
             )
 
-        return jax.lax.fori_loop(0, thin, one, carry)
+        return jax.lax.fori_loop(0, number, one, carry)
 
     def draw(i: Int[Array, ""], carry: tuple) -> tuple:
         chains, buffers = carry
-        chains = steps(chains)
+        chains = steps(gaps[i], chains)
         row = (chains[0].leaves.state.position, chains[1])
         return chains, jax.tree.map(lambda buffer, x: buffer.at[i].set(x), buffers, row)
 
     row_like = (state.position, info_like)
-    buffers = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), row_like)
+    buffers = jax.tree.map(lambda x: jnp.zeros((gaps.size, *x.shape), x.dtype), row_like)
     fine = jnp.zeros(keys.shape, jnp.int32)
     start = ((walkers, no_info, fine, fine), buffers)
     (walkers, _, result, failed_at), (position, info) = jax.lax.fori_loop(0, num_draws, draw, start)

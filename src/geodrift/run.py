@@ -14,6 +14,7 @@ from jaxtyping import Array, Key, PyTree
 from geodrift._data import Source, source_of
 from geodrift._engine import Chunk, advance, init_chains
 from geodrift._errors import Result, SamplingError
+from geodrift._plan import Plan, draws_within, plan_steps
 from geodrift._progress import Bar, Pace
 from geodrift._store import DrawStore, settings_of
 from geodrift._tree import is_shared
@@ -110,7 +111,8 @@ def sample(
         num_draws: Draws stored, of each chain.
         num_warmup: Steps taken before the first draw is counted.
         num_chains: Chains, run together.
-        thin: Steps from one stored draw to the next.
+        thin: Steps from one stored draw to the next; where a schedule such as `Cyclical` has stages, those
+            in which draws may be stored are counted alone.
         initial: Where the chains start. A position, shared by all chains; or ``PerChain(positions)``; or a
             function of a random key that returns a position; or the ``state`` of earlier draws, to go on
             from there (with the same key the draws are those of one longer run). None takes a random point
@@ -139,7 +141,7 @@ def sample(
         start = _first_position(key, sampler, initial)
         sampler, tuned = settled(key, sampler, pilot_data(source), start, num_warmup, checkpoint)
     state, keys = _start(key, sampler, initial, num_chains)
-    plan = _Plan(num_warmup, num_draws, thin)
+    plan = plan_steps(sampler, int(state.count), num_warmup, num_draws, thin)
     store = None
     if checkpoint is not None:
         # A function cannot be compared, the positions that it gives can.
@@ -164,16 +166,6 @@ def sample(
     return run.result()._replace(tuned=tuned)
 
 
-class _Plan(NamedTuple):
-    num_warmup: int
-    num_draws: int
-    thin: int
-
-    @property
-    def total(self) -> int:
-        return self.num_warmup + self.num_draws * self.thin
-
-
 class _Run:
     """A run under way: the chains' state, the draws so far, and where they are kept."""
 
@@ -183,14 +175,14 @@ class _Run:
         source: Source,
         keys: Key[Array, " chain"],
         state: Any,
-        plan: _Plan,
+        plan: Plan,
         store: DrawStore | None,
     ) -> None:
         self.sampler, self.source, self.keys, self.state = sampler, source, keys, state
         self.plan, self.store = plan, store
         self.steps, self.pieces = 0, []
         if store is not None and store.exists:
-            self.steps, self.state, self.pieces = store.load(state, plan.num_draws)
+            self.steps, self.state, self.pieces = store.load(state, len(plan.gaps))
         self.pace = Pace(_CHUNK_SECONDS if store is None else _CHECKPOINT_SECONDS)
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state.position))
         # Not a function of num_draws: runs of any length share one compilation, and the bits of one.
@@ -214,19 +206,22 @@ class _Run:
     def advance(self) -> StepInfo | None:
         """One chunk, of warm-up or of draws; the information of the draws."""
         begun, first = time.monotonic(), int(self.state.count)
-        num_draws, thin, keeps = self._next_chunk()
+        room = self.plan.total if self.feed is None else self.feed.capacity
+        gaps, keeps = self.plan.chunk(self.steps, self.draws, self.pace.steps, room, self.capacity)
+        steps = int(gaps.sum())
+        padded = np.zeros(self.capacity, np.int32)
+        padded[: len(gaps)] = gaps
         chunk = advance(
             self.sampler,
-            self.source.data if self.feed is None else self.feed.take(num_draws * thin),
+            self.source.data if self.feed is None else self.feed.take(steps),
             self.keys,
             self.state,
-            jnp.asarray(num_draws, jnp.int32),
-            jnp.asarray(thin, jnp.int32),
-            self.capacity,
+            jnp.asarray(len(gaps), jnp.int32),
+            jnp.asarray(padded),
             self.source.compiled,
         )
         failure = _failure(chunk)
-        good = num_draws if failure is None else (failure.step - first) // thin
+        good = len(gaps) if failure is None else draws_within(gaps, failure.step - first)
         piece = None
         if keeps and good:
             piece = jax.tree.map(lambda x: np.array(x)[:good], (chunk.position, chunk.info))
@@ -234,26 +229,11 @@ class _Run:
         if failure is not None:
             raise failure
         self.state = chunk.state
-        self.steps += num_draws * thin
+        self.steps += steps
         if self.store is not None:
             self.store.save(self.steps, self.state, piece)
-        self.pace.learn(num_draws * thin, time.monotonic() - begun)
+        self.pace.learn(steps, time.monotonic() - begun)
         return None if piece is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), piece[1])
-
-    def _next_chunk(self) -> tuple[int, int, bool]:
-        """Draws, steps from one to the next, and whether they are kept."""
-        warming, thin = self.plan.num_warmup - self.steps, self.plan.thin
-        room = self.plan.total if self.feed is None else self.feed.capacity
-        steps = min(self.pace.steps, room)
-        if warming > 0:
-            # The warm-up is one draw after another that nobody keeps.
-            return 1, min(steps, warming), False
-        to_next = thin - (-warming) % thin
-        if to_next > room:
-            return 1, room, False
-        if to_next < thin:
-            return 1, to_next, True
-        return max(1, min(steps // thin, self.capacity, self.plan.num_draws - self.draws)), thin, True
 
     def result(self) -> Draws:
         """All draws, with the chains in front."""

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
@@ -18,6 +18,13 @@ class Schedule(eqx.Module):
     @abc.abstractmethod
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         """Step size, in diffusion time, of step number ``count`` (from 0)."""
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether a draw may be stored after step number ``count``; called by the driver, on the host.
+
+        True for every step, unless the schedule says otherwise.
+        """
+        return np.ones(np.shape(count), bool)
 
 
 class Constant(Schedule):
@@ -107,6 +114,60 @@ class Automatic(Schedule):
             "step_size = None: geodrift.sample chooses it; for the bare kernel give a number, or the sampler"
             " geodrift.tuning.tune(...).apply(sampler)"
         )
+
+
+class Cyclical(Schedule):
+    r"""Cosine cycles from a large step size down to almost 0, to go from mode to mode; Zhang et al. (2020).
+
+    .. math:: h_n = \frac{h_0}{2} (\cos(\pi r_n) + 1), \quad r_n = \frac{n \bmod K}{K}
+
+    (theirs, with n = k - 1). Draws are stored after steps with :math:`r_n \ge \beta` alone, the sampling
+    stage. In the exploration stage before it the chain is the same, with noise of the usual temperature 1;
+    their Algorithm 1 has no noise there, which makes the weight of a mode that of its basin of attraction.
+
+    The draws are not those of a small step throughout: within a mode the law follows the small steps, but
+    the modes' *weights* stay as they were when the steps became too small to cross, with the bias of those.
+    Longer cycles shrink it. With a sampler that has a Metropolis test every step leaves the law as it is,
+    and there is no bias at all.
+
+    Args:
+        step_size: :math:`h_0`, time: the first and largest step size of a cycle.
+        cycle_length: K, steps in a cycle.
+        exploration_fraction: :math:`\beta`, the share of a cycle before its sampling stage; 0 or more, and
+            less than 1.
+
+    Raises:
+        ValueError: An argument is outside its range, or no step of a cycle is in its sampling stage.
+    """
+
+    step_size: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+    cycle_length: int = eqx.field(static=True)
+    exploration_fraction: float = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        check_positive("step_size", self.step_size)
+        if not isinstance(self.cycle_length, int) or self.cycle_length < 2:
+            raise ValueError(
+                f"cycle_length = {self.cycle_length!r}: must be a whole number of steps, 2 or more"
+            )
+        if not 0 <= self.exploration_fraction < 1:
+            raise ValueError(
+                f"exploration_fraction = {self.exploration_fraction!r}: must be 0 or more and less than 1"
+            )
+        if not self.collects(np.asarray(self.cycle_length - 1)):
+            raise ValueError(
+                f"exploration_fraction = {self.exploration_fraction!r}: leaves no step of a cycle of"
+                f" {self.cycle_length} to the sampling stage: give a smaller one, or a larger cycle_length"
+            )
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The step size at ``count``."""
+        place = (count % self.cycle_length).astype(self.step_size.dtype) / self.cycle_length
+        return self.step_size / 2 * (jnp.cos(jnp.pi * place) + 1)
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether step number ``count`` is in a sampling stage."""
+        return np.asarray(count % self.cycle_length / self.cycle_length >= self.exploration_fraction)
 
 
 def as_schedule(step_size: Any) -> Schedule:

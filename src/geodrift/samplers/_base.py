@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from geodrift import _tree
 from geodrift._errors import Result, is_concrete
 from geodrift._types import Batch, Position, RandomKey, Tangent
 from geodrift.manifolds import Manifold
+from geodrift.schedules import as_schedule
 
 
 class StepInfo(NamedTuple):
@@ -77,6 +79,10 @@ class Sampler(eqx.Module):
     def retarget(self, state: Any) -> Any:
         """The state after the target changed under its position: what it keeps of the target, anew."""
         return state
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether a draw may be stored after step number ``count``: as the step size's schedule says."""
+        return as_schedule(getattr(self, "step_size", 1.0)).collects(count)
 
     def on_all_data(self) -> "Sampler":
         """The same sampler for batches that are all of the data."""

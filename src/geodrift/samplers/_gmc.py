@@ -6,12 +6,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from geodrift import _tree
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators import Full
 from geodrift.integrators import drift, kick
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
+from geodrift.samplers._metropolis import metropolis
 from geodrift.schedules import Schedule, as_schedule
 
 
@@ -77,12 +77,8 @@ class GMC(Sampler):
         start = _Point(state.position, velocity, state.log_density, state.gradient)
         end = self._trajectory(start, self.step_size(state.count))
         log_ratio = self._energy(start) - self._energy(end)
-        # A NaN compares false, hence rejects; so does an infinite density, which no finite one could leave
-        # again.
-        sound = jnp.isfinite(end.log_density) & jnp.isfinite(log_ratio)
-        probability = jnp.where(sound, jnp.exp(jnp.minimum(log_ratio, 0)), 0)
-        accept = jax.random.uniform(key_test, dtype=probability.dtype) < probability
-        kept = _tree.where(accept, end, start)
+        sound = jnp.isfinite(end.log_density)
+        kept, probability = metropolis(key_test, log_ratio, sound, end, start)
         info = self._info(kept, velocity, probability)
         return GMCState(kept.position, kept.log_density, kept.gradient, state.count + 1), info
 

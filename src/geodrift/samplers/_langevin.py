@@ -1,7 +1,6 @@
 """The move of the first-order samplers: one Euler step of Langevin dynamics."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +9,7 @@ from jaxtyping import Array, Bool
 
 from geodrift import _tree
 from geodrift._errors import is_concrete
-from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Tangent
-from geodrift.estimators import Estimator
+from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators._friction import friction_basis, inject
 from geodrift.manifolds import Euclidean, Manifold, Product, leaf_manifolds
 from geodrift.metrics import Metric
@@ -25,57 +23,6 @@ class Move(NamedTuple):
     position: Position
     gradient_norm: Scalar
     negative_variance: Bool[Array, ""]
-
-
-def inner_steps(
-    key: RandomKey,
-    estimator: Estimator,
-    num_steps: int,
-    reuse_batch: bool,
-    position: Position,
-    kept: Any,
-    batch: Batch,
-    move: Callable[[RandomKey, Position, Any], Move],
-) -> tuple[Move, Any]:
-    """L Euler steps: the last one's outcome with any negative variance, and the estimator's new state.
-
-    Args:
-        key: Random key.
-        estimator: Prepares each batch.
-        num_steps: L.
-        reuse_batch: Prepare one batch for all steps.
-        position: Where to start.
-        kept: The estimator's state.
-        batch: ``[L, batch]`` where each of several inner steps has its own, else ``[batch]``.
-        move: ``move(key, position, prepared)``: one step.
-    """
-
-    def prepare_and_move(key: RandomKey, position: Position, kept: Any, rows: Batch) -> tuple[Move, Any]:
-        key_prepare, key_move = jax.random.split(key)
-        prepared, kept = estimator.prepare(key_prepare, kept, position, rows)
-        return move(key_move, position, prepared), kept
-
-    if num_steps == 1:
-        return prepare_and_move(key, position, kept, batch)
-    if reuse_batch:
-        key_prepare, key_move = jax.random.split(key)
-        prepared, kept = estimator.prepare(key_prepare, kept, position, batch)
-
-        def again(position: Position, i: Count) -> tuple[Position, tuple]:
-            done = move(jax.random.fold_in(key_move, i), position, prepared)
-            return done.position, done[1:]
-
-        position, (norms, negative) = jax.lax.scan(again, position, jnp.arange(num_steps))
-        return Move(position, norms[-1], jnp.any(negative)), kept
-
-    def afresh(carry: tuple[Position, Any], xs: tuple) -> tuple[tuple[Position, Any], tuple]:
-        i, rows = xs
-        done, kept = prepare_and_move(jax.random.fold_in(key, i), *carry, rows)
-        return (done.position, kept), done[1:]
-
-    start = (position, kept)
-    (position, kept), (norms, negative) = jax.lax.scan(afresh, start, (jnp.arange(num_steps), batch))
-    return Move(position, norms[-1], jnp.any(negative)), kept
 
 
 def geodesic_langevin(

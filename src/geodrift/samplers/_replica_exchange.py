@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, is_shared
@@ -105,6 +106,10 @@ class ReplicaExchange(Sampler):
     def batch_axes(self) -> tuple[int, ...]:
         """A batch for every inner step of every replica, and one for the energies."""
         return (len(self.temperatures) * math.prod(self.sampler.batch_axes) + 1,)
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """What the inner sampler says."""
+        return self.sampler.collects(count)
 
     def on_all_data(self) -> "ReplicaExchange":
         """The same, with exact energies."""

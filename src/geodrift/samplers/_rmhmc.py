@@ -21,6 +21,7 @@ from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
 from geodrift.samplers._base import Sampler, StepInfo, check_position, result_code
 from geodrift.samplers._langevin import check_flat, check_inside
+from geodrift.samplers._metropolis import metropolis
 from geodrift.schedules import Schedule, as_schedule
 
 _ITERATIONS = 100
@@ -103,10 +104,9 @@ class RMHMC(Sampler):
         end_x, end_p, sound = jax.lax.fori_loop(0, self.num_steps, leapfrog, (x, p, jnp.ones((), bool)))
         log_density = self.estimator.log_density(end_x)
         log_ratio = self._energy(x, p) - self._energy(end_x, end_p)
-        sound = sound & jnp.isfinite(log_density) & jnp.isfinite(log_ratio)
-        probability = jnp.where(sound, jnp.exp(jnp.minimum(log_ratio, 0)), 0)
-        accept = jax.random.uniform(key_test, dtype=probability.dtype) < probability
-        kept, log_density = _tree.where(accept, (end_x, log_density), (x, state.log_density))
+        sound = sound & jnp.isfinite(log_density)
+        here, end = (x, state.log_density), (end_x, log_density)
+        (kept, log_density), probability = metropolis(key_test, log_ratio, sound, end, here)
         return RMHMCState(kept, log_density, state.count + 1), self._info(
             kept, white, log_density, probability
         )

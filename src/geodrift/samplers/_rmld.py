@@ -15,6 +15,7 @@ from geodrift.metrics import Metric
 from geodrift.samplers._base import Sampler, StepInfo, check_position, result_code
 from geodrift.samplers._langevin import check_flat, check_inside
 from geodrift.samplers._metric_noise import metric_drift, metric_noise
+from geodrift.samplers._metropolis import metropolis
 from geodrift.schedules import Schedule, as_schedule
 
 
@@ -88,11 +89,8 @@ class RMLD(Sampler):
             + self._log_proposal(proposal, state.position, h)
             - self._log_proposal(state, proposal.position, h)
         )
-        # A NaN compares false, hence rejects; so does an infinite density, which no finite one could leave.
-        sound = jnp.isfinite(proposal.log_density) & jnp.isfinite(log_ratio)
-        probability = jnp.where(sound, jnp.exp(jnp.minimum(log_ratio, 0)), 0)
-        accept = jax.random.uniform(key_test, dtype=probability.dtype) < probability
-        kept = _tree.where(accept, proposal, state)
+        sound = jnp.isfinite(proposal.log_density)
+        kept, probability = metropolis(key_test, log_ratio, sound, proposal, state)
         norm = jnp.linalg.norm(ravel_pytree(kept.drift)[0])
         code, residual = result_code(
             self.manifold, kept.position, norm + kept.log_density, jnp.zeros((), bool)

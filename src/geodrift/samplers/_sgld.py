@@ -1,6 +1,5 @@
 """Stochastic gradient Langevin dynamics; Welling & Teh (2011)."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,15 +7,16 @@ import jax.numpy as jnp
 
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
 from geodrift.estimators import Estimator
+from geodrift.integrators import Phase, StepOutcome
 from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
-from geodrift.samplers._base import Sampler, StepInfo, check_position
+from geodrift.samplers._base import StepInfo, check_position
+from geodrift.samplers._inner_steps import InnerSteps, inner_steps
 from geodrift.samplers._langevin import (
     Move,
     check_flat,
     check_inside,
     geodesic_langevin,
-    inner_steps,
     langevin_info,
     metric_langevin,
 )
@@ -31,7 +31,7 @@ class SGLDState(NamedTuple):
     count: Count  # steps taken
 
 
-class SGLD(Sampler):
+class SGLD(InnerSteps):
     r"""Langevin dynamics without inertia, from noisy gradients, by Euler steps.
 
     .. math:: dx = (G^{-1} \nabla \log p + \Gamma)\,dt + \sqrt{2 G^{-1}}\,dW, \quad
@@ -68,19 +68,8 @@ class SGLD(Sampler):
     reuse_batch: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
-        if not isinstance(self.num_steps, int) or self.num_steps < 1:
-            raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
         if self.metric is not None:
             check_flat(type(self).__name__, self.manifold)
-
-    @property
-    def batch_axes(self) -> tuple[int, ...]:
-        """``(L,)`` where each of several inner steps takes its own batch."""
-        return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
-
-    def on_all_data(self) -> "SGLD":
-        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
-        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
 
     def init(self, key: RandomKey, position: Position) -> SGLDState:
         """The state at a position.
@@ -97,22 +86,20 @@ class SGLD(Sampler):
 
     def step(self, key: RandomKey, state: SGLDState, batch: Batch = None) -> tuple[SGLDState, StepInfo]:
         """L Euler steps."""
-        h = self.step_size(state.count)
-        move, kept = inner_steps(
-            key,
-            self.estimator.on(self.manifold),
-            self.num_steps,
-            self.reuse_batch,
-            state.position,
-            state.estimator,
-            batch,
-            lambda key, position, prepared: self._move(key, position, h, prepared),
-        )
-        info = langevin_info(self.manifold, move.position, move.gradient_norm, move.negative_variance)
-        return SGLDState(move.position, kept, state.count + 1), info
+        h, estimator = self.step_size(state.count), self.estimator.on(self.manifold)
 
-    def _move(self, key: RandomKey, position: Position, h: Scalar, prepared: Any) -> Move:
-        estimator = self.estimator.on(self.manifold)
+        def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+            move = self._move(key, phase.position, h, estimator, prepared)
+            return Phase(move.position, (), None), StepOutcome(move.gradient_norm, move.negative_variance)
+
+        phase = Phase(state.position, (), None)
+        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
+        info = langevin_info(self.manifold, phase.position, outcome.gradient_norm, outcome.negative_variance)
+        return SGLDState(phase.position, kept, state.count + 1), info
+
+    def _move(
+        self, key: RandomKey, position: Position, h: Scalar, estimator: Estimator, prepared: Any
+    ) -> Move:
         gradient = estimator.gradient(position, prepared)
         variance = estimator.noise_variance(position, prepared)
         if self.metric is None:

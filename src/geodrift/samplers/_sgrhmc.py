@@ -24,8 +24,8 @@ from geodrift.integrators._friction import friction_basis, inject
 from geodrift.manifolds import Euclidean, Manifold
 from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, check_position
-from geodrift.samplers._kinetic import InnerSteps, phase_info
-from geodrift.samplers._kinetic import inner_steps as take_inner_steps
+from geodrift.samplers._inner_steps import InnerSteps, inner_steps
+from geodrift.samplers._kinetic import phase_info
 from geodrift.samplers._langevin import check_flat, check_inside
 from geodrift.schedules import Schedule, as_schedule, check_positive
 
@@ -119,7 +119,7 @@ class SGRHMC(InnerSteps):
             return Phase(x, r, None), StepOutcome(norm, negative)
 
         phase = Phase(state.position, state.momentum, None)
-        phase, kept, outcome = take_inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
+        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
         info = phase_info(self.manifold, phase, outcome)
         return SGRHMCState(phase.position, phase.velocity, kept, state.count + 1), info
 
