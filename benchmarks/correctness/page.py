@@ -65,6 +65,9 @@ def render(table, known, peers):
                 lines.append(_line(moment))
                 failing += [f"{row.name}, {moment['moment']}: {f}" for f in moment["failures"]]
         parts.append("\n".join(lines) + "\n")
+    missing = sum(not row.reason and row.name not in known for row in table)
+    if missing:
+        failing.append(f"{missing} rows are not measured yet: `table.py --missing` measures them")
     parts.insert(1, _failing(failing))
     parts.append(_reasons(table))
     if peers:
@@ -101,8 +104,8 @@ def _line(m):
 
 def _failing(failing):
     if not failing:
-        return "Every row that was measured holds.\n"
-    return "\n".join(["## Rows that do not hold", "", *(f"* {line}" for line in failing), ""])
+        return "Every row below holds.\n"
+    return "\n".join(["## Rows that do not hold, or are missing", "", *(f"* {line}" for line in failing), ""])
 
 
 def _reasons(table):

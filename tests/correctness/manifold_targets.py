@@ -133,7 +133,7 @@ def tilted_ball():
         lambda x: 2 * x[0],
         2.0,
         {"x_0": (lambda x: x[0], float(np.sum(density * t) / np.sum(density)))},
-        step=0.5,
+        step=0.3,
         settle=6.0,
     )
 
@@ -155,7 +155,7 @@ def tilted_triangle():
         log_density,
         rejection(uniform, lambda x: log_density(x) - 3.0),
         {"x": (lambda x: x[0], tilted_mean(2.0, 0.0, -1.0))},
-        step=0.3,
+        step=0.2,
         settle=4.0,
         error=DEAR,
     )

@@ -122,7 +122,7 @@ def tilted_simplex():
         lambda theta: tilt @ theta,
         rejection(manifold.random_point, lambda theta: tilt @ theta - 2.0),
         {"theta_0": (lambda theta: theta[0], tilted_mean(2.0, 0.0, -1.0))},
-        step=0.5,
+        step=0.2,
         settle=6.0,
     )
 
@@ -164,7 +164,8 @@ def double_well():
         Euclidean(1),
         lambda x: minus(x[0]),
         lambda key: draw(key)[None],
-        {"t^2": (lambda x: x[0] ** 2, 0.8327454871)},
+        # The fourth moment feels the temperature, which the second hardly does.
+        {"t^2": (lambda x: x[0] ** 2, 0.8327454871), "t^4": (lambda x: x[0] ** 4, 1.0827454871)},
         step=0.25,
         overdamped_step=0.02,
         settle=12.0,
