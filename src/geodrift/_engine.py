@@ -137,15 +137,18 @@ def _chain_step(
     template = _Leaves([], [], jax.tree.structure(state), flags)
     first = state.count
     fed = batching.scheme == "fed"
+    # Deriving a key takes as long as an inner step on a small batch: the two streams, of batches and of
+    # steps, are split here, and one vectorised fold_in gives both keys of a step.
+    streams = jax.vmap(jax.random.split)(keys)
 
     def epoch(count: Int[Array, ""]) -> Int[Array, "chain blocks"] | None:
-        return jax.vmap(lambda key: epoch_blocks(key, count, batching))(keys)
+        return jax.vmap(lambda key: epoch_blocks(key, count, batching))(streams[:, 0])
 
     def one(
-        key: Key[Array, ""], own: list[Array], shared: list[Array], source: Batch, blocks: Array | None
+        pair: Key[Array, " 2"], own: list[Array], shared: list[Array], source: Batch, blocks: Array | None
     ) -> tuple:
         state = _Leaves(own, shared, template.structure, template.is_shared).state
-        key_batch, key_step = jax.random.split(jax.random.fold_in(key, state.count))
+        key_batch, key_step = jax.vmap(jax.random.fold_in, (0, None))(pair, state.count)
         batch = source if fed else draw_batch(key_batch, state.count, source, batching, blocks)
         state, info = sampler.step(key_step, state, batch)
         leaves = template.split(state)
@@ -161,9 +164,27 @@ def _chain_step(
             begins = count % batching.steps_in_epoch == 0
             blocks = jax.lax.cond(begins, lambda: epoch(count), lambda: blocks)
         axes = (0, 0, None, 0 if fed else None, 0)
-        own, shared, info = jax.vmap(one, in_axes=axes, out_axes=(0, None, 0))(
-            keys, leaves.own, leaves.shared, source, blocks
+        own, shared, info = _over_chains(one, axes, (0, None, 0))(
+            streams, leaves.own, leaves.shared, source, blocks
         )
         return _Walkers(_Leaves(own, shared, template.structure, template.is_shared), blocks), info
 
     return _Walkers(template.split(state), epoch(first)), step
+
+
+def _over_chains(function: Callable, in_axes: tuple, out_axes: tuple) -> Callable:
+    """`jax.vmap`, but for a single chain the function itself.
+
+    Under a vmap of one a product of a matrix and a vector becomes one of two matrices, which the CPU
+    computes more slowly.
+    """
+
+    def call(*arguments: PyTree) -> tuple:
+        if jax.tree.leaves(arguments[0])[0].shape[0] > 1:
+            return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)(*arguments)
+        pairs = zip(arguments, in_axes, strict=True)
+        alone = [x if axis is None else jax.tree.map(lambda a: a[0], x) for x, axis in pairs]
+        pairs = zip(function(*alone), out_axes, strict=True)
+        return tuple(x if axis is None else jax.tree.map(lambda a: a[None], x) for x, axis in pairs)
+
+    return call

@@ -128,13 +128,18 @@ def sample(
         The draws.
 
     Raises:
-        ValueError: An argument is outside its range, or the checkpoint is of a run with other settings, or
-            its directory holds other files.
+        ValueError: An argument is outside its range, or the sampler runs on the host, or the checkpoint is of
+            a run with other settings, or its directory holds other files.
         SamplingError: A step failed; says which and in which chain, and has the draws before it.
     """
     _check_counts(num_draws=num_draws, num_chains=num_chains, thin=thin)
     if not isinstance(num_warmup, int) or num_warmup < 0:
         raise ValueError(f"num_warmup = {num_warmup!r}: must be a whole number, 0 or more")
+    if sampler.runs_on_host:
+        raise ValueError(
+            f"sampler = {type(sampler).__name__}: its steps run on the host and cannot be compiled: call"
+            " sampler.init and sampler.step in a loop of your own, or give the compiled sampler (SCIR)"
+        )
     sampler, source = source_of(key, sampler, data, batch_size, batches)
     tuned = None
     if is_automatic(sampler):

@@ -67,7 +67,15 @@ def test_going_on_from_a_state_is_one_longer_run(case):
     assert np.std(whole.position, axis=1).min() > 0
 
 
-@samplers
+# The driver is the same for all; each kind of state once, and the rest in the slow suite.
+_FEW = ("SGGMC L=3", "GSGNHT leaf", "GMC", "SGRHMC", "SGLD", "PreconditionedSGLD")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=() if c.name in _FEW else pytest.mark.slow) for c in SAMPLERS],
+    ids=lambda case: case.name,
+)
 def test_chain_of_a_vmap_is_the_chain_alone(case):
     sampler, batches = make(case)
     many = gd.sample(KEY, sampler, num_draws=20, num_chains=2, **batches)
@@ -346,7 +354,7 @@ def test_failure_names_step_and_chain():
     state = jax.vmap(sampler.init)(key[:1], jnp.array([[0.0]]))
     state = jax.tree.map(lambda a: a[0], state)
     for count in range(60):
-        state, info = sampler.step(jax.random.split(jax.random.fold_in(key[1], count))[1], state)
+        state, info = sampler.step(jax.random.fold_in(jax.random.split(key[1])[1], count), state)
         if info.result:
             break
     assert caught.value.step == count

@@ -264,3 +264,13 @@ def test_no_constant_factor_makes_a_control_variate_positive_and_useful():
     z = r.copy()  # allocations equal to the reference: the best case
     plain, shrunk = N * z, N * z - largest * (N * r - r.sum())
     assert 1 - shrunk.var() / plain.var() < 3e-4
+
+
+def test_driver_refuses_the_sampler_of_the_host():
+    estimator = MinibatchSum(lambda key, position, z: jax.nn.one_hot(z, 3), 0.1, data_size=4)
+    match = r"sampler = HostSCIR: .*call sampler.init and sampler.step in a loop .* \(SCIR\)"
+    for initial in (jnp.zeros(3), HostSCIR(estimator, 0.1).init(KEY, jnp.zeros(3))):
+        with pytest.raises(ValueError, match=match):
+            gd.sample(
+                KEY, HostSCIR(estimator, 0.1), jnp.arange(4) % 3, batch_size=2, num_draws=1, initial=initial
+            )

@@ -25,9 +25,10 @@ class Phase(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What one pass through a composition met."""
+    """What one pass through a composition met. Its norm is for the caller to take, once for many passes."""
 
-    gradient_norm: Scalar
+    position: Position  # where the last gradient was taken
+    gradient: Tangent  # its tangent part
     negative_variance: Bool[Array, ""]
 
 
@@ -89,7 +90,8 @@ class _Walk:
         self.gradient: Tangent | None = None
         self.bases: list[Basis] | None = None
         self.variances: list[Array | None] = [None] * len(leaves)
-        self.outcome = StepOutcome(jnp.zeros(()), jnp.zeros((), bool))
+        nothing = jax.tree.map(jnp.zeros_like, phase.position)
+        self.outcome = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
 
     def drift(self, fraction: float) -> None:
         position, velocity, thermostat = self.phase
@@ -106,8 +108,7 @@ class _Walk:
         if self.gradient is None:
             ambient = jax.tree.map(lambda g, x: g.astype(x.dtype), gradient(position), position)
             self.gradient = self.manifold.riemannian_gradient(position, ambient)
-            norm = jnp.sqrt(self.manifold.inner(position, self.gradient, self.gradient))
-            self.outcome = self.outcome._replace(gradient_norm=norm)
+            self.outcome = self.outcome._replace(position=position, gradient=self.gradient)
         velocity = _tree.axpy(fraction * self.step_size, self.gradient, self.phase.velocity)
         self.phase = self.phase._replace(velocity=velocity)
 

@@ -1,7 +1,7 @@
 """The protocol of a sampler, and the information that every step returns."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -32,6 +32,9 @@ class Sampler(eqx.Module):
     The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. An
     attribute ``count`` anywhere in the state that is a whole number is shared by all chains.
     """
+
+    runs_on_host: ClassVar[bool] = False
+    """Whether ``step`` is Python that cannot be compiled; `geodrift.sample` then refuses the sampler."""
 
     @abc.abstractmethod
     def init(self, key: RandomKey, position: Position) -> Any:

@@ -62,14 +62,13 @@ class KineticSampler(InnerSteps):
 def phase_info(manifold: Manifold, phase: Phase, outcome: StepOutcome) -> StepInfo:
     """The information of a step without a Metropolis test."""
     temperature = kinetic_temperature(manifold, phase.position, phase.velocity)
-    code, residual = result_code(
-        manifold, phase.position, temperature + outcome.gradient_norm, outcome.negative_variance
-    )
+    norm = jnp.sqrt(manifold.inner(outcome.position, outcome.gradient, outcome.gradient))
+    code, residual = result_code(manifold, phase.position, temperature + norm, outcome.negative_variance)
     return StepInfo(
         result=code,
         residual=residual,
         kinetic_temperature=temperature,
-        gradient_norm=outcome.gradient_norm,
+        gradient_norm=norm,
         acceptance=jnp.full((), jnp.nan, temperature.dtype),
     )
 

@@ -1,15 +1,12 @@
 """The move of the first-order samplers: one Euler step of Langevin dynamics."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool
 
 from geodrift import _tree
 from geodrift._errors import is_concrete
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
+from geodrift.integrators import StepOutcome
 from geodrift.integrators._friction import friction_basis, inject
 from geodrift.manifolds import Euclidean, Manifold, Product, leaf_manifolds
 from geodrift.metrics import Metric
@@ -17,17 +14,9 @@ from geodrift.samplers._base import StepInfo, result_code
 from geodrift.samplers._metric_noise import metric_drift, metric_noise
 
 
-class Move(NamedTuple):
-    """What one Euler step gives."""
-
-    position: Position
-    gradient_norm: Scalar
-    negative_variance: Bool[Array, ""]
-
-
 def geodesic_langevin(
     key: RandomKey, manifold: Manifold, x: Position, h: Scalar, gradient: Tangent, variance: NoiseVariance
-) -> Move:
+) -> tuple[Position, StepOutcome]:
     """``x + h g + N(0, 2h - h^2 V)``, all of it tangent, along the geodesic.
 
     Args:
@@ -52,12 +41,12 @@ def geodesic_langevin(
         negative = negative if below is None else negative | below
     move = _tree.axpy(h, gradient, jax.tree.unflatten(structure, noise))
     position, _ = manifold.geodesic(x, move, 1.0)
-    return Move(position, jnp.sqrt(manifold.inner(x, gradient, gradient)), negative)
+    return position, StepOutcome(x, gradient, negative)
 
 
 def metric_langevin(
     key: RandomKey, metric: Metric, x: Position, h: Scalar, gradient: Tangent, variance: NoiseVariance
-) -> Move:
+) -> tuple[Position, StepOutcome]:
     r"""``x + h (G^-1 g + Gamma) + N(0, 2h G^-1 - h^2 G^-1 V G^-1)``, mirrored into the metric's chart.
 
     Args:
@@ -72,15 +61,13 @@ def metric_langevin(
     drift = metric_drift(metric, x, gradient)
     noise, negative = metric_noise(key, metric, x, h, variance)
     position, _ = metric.reflect(_tree.add(x, _tree.axpy(h, drift, noise)))
-    norm = jnp.linalg.norm(ravel_pytree(gradient)[0])
-    return Move(position, norm, negative)
+    return position, StepOutcome(x, gradient, negative)
 
 
-def langevin_info(
-    manifold: Manifold, position: Position, norm: Scalar, negative: Bool[Array, ""]
-) -> StepInfo:
+def langevin_info(manifold: Manifold, position: Position, outcome: StepOutcome) -> StepInfo:
     """What a first-order step reports: it has no velocity and no test."""
-    code, residual = result_code(manifold, position, norm, negative)
+    norm = jnp.sqrt(manifold.inner(outcome.position, outcome.gradient, outcome.gradient))
+    code, residual = result_code(manifold, position, norm, outcome.negative_variance)
     nothing = jnp.full((), jnp.nan, norm.dtype)
     return StepInfo(code, residual, nothing, norm, nothing)
 

@@ -101,9 +101,9 @@ class PreconditionedSGLD(Sampler):
         mean_square = self._averaged(state, gradient)
         metric = RMSProp(mean_square, damping=self.damping)
         h = self.step_size(state.count)
-        move = metric_langevin(key_move, metric, state.position, h, gradient, variance)
-        info = langevin_info(self.manifold, move.position, move.gradient_norm, move.negative_variance)
-        return PreconditionedSGLDState(move.position, mean_square, kept, state.count + 1), info
+        position, outcome = metric_langevin(key_move, metric, state.position, h, gradient, variance)
+        info = langevin_info(self.manifold, position, outcome)
+        return PreconditionedSGLDState(position, mean_square, kept, state.count + 1), info
 
     def _averaged(self, state: PreconditionedSGLDState, gradient: PyTree) -> PyTree:
         # The weight that makes v the weighted mean of the gradients so far, not one towards a start at 0.

@@ -1,6 +1,6 @@
 """Samplers for Gamma, Dirichlet and log-normal targets that discretise nothing; Baker et al. (2018)."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -116,6 +116,8 @@ class HostSCIR(SCIR):
         >>> for count in range(num_steps):
         ...     state, info = sampler.step(jax.random.fold_in(key, count), state, batches[count])
     """
+
+    runs_on_host: ClassVar[bool] = True
 
     def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Any:
         step_size = float(self.step_size(state.count))

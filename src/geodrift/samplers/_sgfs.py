@@ -13,6 +13,7 @@ from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
 from geodrift.estimators import Minibatch
+from geodrift.integrators import StepOutcome
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position
 from geodrift.samplers._langevin import check_flat, langevin_info
@@ -99,7 +100,8 @@ class SGFS(Sampler):
         h = self.step_size(state.count).astype(x.dtype)
         move = self._move(key, fisher, gradient, h, size=scores.shape[0])
         position = unravel(x + move)
-        info = langevin_info(self.manifold, position, jnp.linalg.norm(gradient), jnp.zeros((), bool))
+        outcome = StepOutcome(state.position, unravel(gradient), jnp.zeros((), bool))
+        info = langevin_info(self.manifold, position, outcome)
         return SGFSState(position, fisher, state.estimator, state.count + 1), info
 
     def _scores(self, position: Position, batch: Batch) -> Float[Array, "batch d"]:

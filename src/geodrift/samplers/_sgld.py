@@ -13,7 +13,6 @@ from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, check_position
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps
 from geodrift.samplers._langevin import (
-    Move,
     check_flat,
     check_inside,
     geodesic_langevin,
@@ -89,17 +88,17 @@ class SGLD(InnerSteps):
         h, estimator = self.step_size(state.count), self.estimator.on(self.manifold)
 
         def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
-            move = self._move(key, phase.position, h, estimator, prepared)
-            return Phase(move.position, (), None), StepOutcome(move.gradient_norm, move.negative_variance)
+            position, outcome = self._move(key, phase.position, h, estimator, prepared)
+            return Phase(position, (), None), outcome
 
         phase = Phase(state.position, (), None)
         phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
-        info = langevin_info(self.manifold, phase.position, outcome.gradient_norm, outcome.negative_variance)
+        info = langevin_info(self.manifold, phase.position, outcome)
         return SGLDState(phase.position, kept, state.count + 1), info
 
     def _move(
         self, key: RandomKey, position: Position, h: Scalar, estimator: Estimator, prepared: Any
-    ) -> Move:
+    ) -> tuple[Position, StepOutcome]:
         gradient = estimator.gradient(position, prepared)
         variance = estimator.noise_variance(position, prepared)
         if self.metric is None:

@@ -111,12 +111,12 @@ class SGRHMC(InnerSteps):
 
         def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
             x, r = self._drift(phase.position, phase.velocity, before)
-            gradient = estimator.gradient(x, prepared)
+            gradient = jax.tree.map(lambda g, x: g.astype(x.dtype), estimator.gradient(x, prepared), x)
             r, negative = self._kick(key, x, r, gradient, estimator.noise_variance(x, prepared), h)
+            outcome = StepOutcome(x, gradient, negative)
             if after is not None:
                 x, r = self._drift(x, r, after)
-            norm = jnp.sqrt(self.manifold.inner(x, gradient, gradient))
-            return Phase(x, r, None), StepOutcome(norm, negative)
+            return Phase(x, r, None), outcome
 
         phase = Phase(state.position, state.momentum, None)
         phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
