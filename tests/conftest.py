@@ -11,3 +11,11 @@ def forget_compiled_programs():
     """Frees what a module compiled: the whole suite's programs would take several gigabytes."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def quick_compilation():
+    """For modules whose programs run once: compiling is all they cost, and optimising is a third of that."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

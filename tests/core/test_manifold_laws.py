@@ -1,5 +1,6 @@
 """Do the samplers have the right law on each manifold? Closed forms and quadrature."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -261,35 +262,201 @@ class Noisy(gd.estimators.Estimator):
         return self.variance if self.told else None
 
 
-def check(law, sampler, slack, num_draws):
-    options = {"num_draws": num_draws, "num_warmup": 200, "num_chains": 100, "initial": law.initial}
+# Compiling a sampler is what a test costs, so by default each kind of motion runs under one. The exact
+# sampler has the walls, at one of which the gradient is infinite.
+EXACT = {"positive numbers", "box", "ball", "gamma", "lines of R^3"}
+NOISY = {"frames of R^6", "rotations", "planes of R^4", "angles", "half-spaces", "hyperbolic plane"}
+COMPARISONS = 3 * 4 * len(LAWS)
+
+
+def chain_means(law, sampler, num_draws):
+    """Means of the statistics, ``[chain, 1, statistic]``."""
+    options = {"num_draws": num_draws, "num_warmup": 100, "num_chains": 100, "initial": law.initial}
     draws = gd.sample(KEY, sampler, **options).position
     values = jax.jit(jax.vmap(jax.vmap(law.statistics)))(draws)
-    mean = np.asarray(values).mean(axis=(0, 1))
-    error = np.asarray(values).mean(axis=1).std(axis=0) / 10
-    print(f"{law.name}: deviations {mean - law.expected} +- {error}")
+    return np.asarray(values).mean(axis=1, keepdims=True)
+
+
+def check(law, means):
+    expected, error = np.asarray(law.expected), means.std(axis=0)[0] / 10
+    print(f"{law.name}: deviations {means.mean(axis=(0, 1)) - expected} +- {error}")
     assert np.max(error) < 0.05
     keep = error > 1e-12  # a determinant has no spread
-    np.testing.assert_allclose(mean[~keep], np.asarray(law.expected)[~keep], rtol=1e-10)
-    assert_means(
-        values[..., keep], np.asarray(law.expected)[keep], slack=slack, comparisons=3 * 4 * len(LAWS)
-    )
+    np.testing.assert_allclose(means.mean(axis=(0, 1))[~keep], expected[~keep], rtol=1e-10)
+    assert_means(means[..., keep], expected[keep], comparisons=COMPARISONS)
 
 
-@pytest.mark.parametrize("law", [*LAWS, gamma()], ids=lambda law: law.name)
+def extrapolated(law, make, step, num_draws):
+    """Means at step 0 from those at a step and at half of it: what is left of a bias of second order is 0."""
+    whole, half = (chain_means(law, make(h), num_draws) for h in (step, step / 2))
+    print(f"{law.name}: bias at {step} less that at its half: {(whole - half).mean(axis=(0, 1))}")
+    return (4 * half - whole) / 3
+
+
+def some(laws, names):
+    """The laws as cases of a test, those of other names slow."""
+    marks = [() if law.name in names else pytest.mark.slow for law in laws]
+    return [pytest.param(law, marks=mark, id=law.name) for law, mark in zip(laws, marks, strict=True)]
+
+
+def gmc(law):
+    return gd.samplers.GMC(gd.estimators.Full(law.log_density), law.manifold, 0.3, num_steps=5)
+
+
+@pytest.mark.parametrize("law", some([*LAWS, gamma()], EXACT))
 def test_gmc(law):
-    check(
-        law, gd.samplers.GMC(gd.estimators.Full(law.log_density), law.manifold, 0.3, num_steps=5), 0.0, 1500
-    )
+    check(law, chain_means(law, gmc(law), 300))
 
 
-@laws
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [*LAWS, gamma()], ids=lambda law: law.name)
+def test_gmc_at_length(law):
+    check(law, chain_means(law, gmc(law), 3000))
+
+
+def sggmc(law):
+    noisy = Noisy(law.log_density, law.manifold)
+    return lambda h: gd.samplers.SGGMC(noisy, law.manifold, h)
+
+
+@pytest.mark.parametrize("law", some(LAWS, NOISY))
 def test_sggmc_with_noise_subtracted(law):
-    check(law, gd.samplers.SGGMC(Noisy(law.log_density, law.manifold), law.manifold, 0.1), 0.005, 4000)
+    check(law, extrapolated(law, sggmc(law), 0.2, 2000))
+
+
+@pytest.mark.slow
+@laws
+def test_sggmc_with_noise_subtracted_at_length(law):
+    check(law, extrapolated(law, sggmc(law), 0.2, 10_000))
 
 
 @pytest.mark.slow
 @laws
 def test_gsgnht_with_noise_of_unknown_variance(law):
     noisy = Noisy(law.log_density, law.manifold, told=False)
-    check(law, gd.samplers.GSGNHT(noisy, law.manifold, 0.05), 0.008, 6000)
+    check(law, extrapolated(law, lambda h: gd.samplers.GSGNHT(noisy, law.manifold, h), 0.1, 8000))
+
+
+# ---------------------------------------------------------------- posteriors from minibatches
+
+DATA_SIZE, BATCH_SIZE = 500, 50
+
+
+def posterior_of_a_frame(manifold):
+    """Data ``y = frame + standard normal noise``: the posterior is exp(trace(S'x)), S the sum of the data.
+
+    A datum's gradient is the tangent part of y, whose covariance is that of the noise in every direction, as
+    the scalar Fisher estimate takes it to be.
+    """
+    key_frame, key_noise = jax.random.split(jax.random.key(7))
+    frame = manifold.random_point(key_frame)
+    data = frame + jax.random.normal(key_noise, (DATA_SIZE, *frame.shape))
+
+    def log_likelihood(x, rows):
+        return jnp.sum(rows * x, axis=(1, 2))
+
+    return data, log_likelihood, manifold.project(jnp.sum(data, axis=0))
+
+
+def flat(x):
+    """The log prior."""
+    return 0.0 * jnp.sum(x)
+
+
+def from_minibatches(manifold, data, log_likelihood, initial, step, noise_variance="scalar-fisher"):
+    """Positions under SGGMC, whose gradients' noise is 40% of the heat of the chain at the step 0.01."""
+    estimator = gd.estimators.Minibatch(log_likelihood, flat, DATA_SIZE, noise_variance)
+    sampler = gd.samplers.SGGMC(estimator, manifold, step, friction=60.0)
+    options = {"batch_size": BATCH_SIZE, "num_warmup": 60, "num_chains": 100, "initial": initial}
+    return gd.sample(KEY, sampler, data, num_draws=500, **options).position
+
+
+def mean_squares(draws, basis):
+    """N times the squared coordinates of draws along some directions: means of each chain, about 1."""
+    along = np.einsum("cdij,kij->cdk", np.asarray(draws), basis)
+    return DATA_SIZE * np.mean(along**2, axis=1, keepdims=True)
+
+
+def test_rotations_from_minibatches():
+    # At S = U diag(s) V' the posterior of R = U'xV is exp(sum s_i R_ii): by quadrature over rotation vectors,
+    # whose Haar measure is (1 - cos w) / w^2.
+    manifold = SpecialOrthogonal(3)
+    data, log_likelihood, start = posterior_of_a_frame(manifold)
+    u, s, vt = np.linalg.svd(np.asarray(data.sum(axis=0)))
+    assert np.linalg.det(u @ vt) > 0
+    axis = np.linspace(-0.35, 0.35, 71)
+    w = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    angle2 = np.sum(w**2, axis=1)
+    versine = (1 - np.cos(np.sqrt(angle2))) / np.where(angle2 > 0, angle2, 1)
+    versine = np.where(angle2 > 0, versine, 0.5)
+    loss = versine * (w**2 @ (s.sum() - s))  # sum s_i (1 - R_ii)
+    weights = np.exp(-loss) * versine
+    skew = np.sinc(np.sqrt(angle2) / np.pi)[:, None] * w  # of (R - R') / 2
+    expected = 2 * DATA_SIZE * (weights @ skew**2) / weights.sum()
+    basis = []
+    for i, j in ((1, 2), (2, 0), (0, 1)):
+        skew_form = np.zeros((3, 3))
+        skew_form[j, i], skew_form[i, j] = 0.5**0.5, -(0.5**0.5)
+        basis.append(u @ skew_form @ vt)
+    means = [
+        mean_squares(from_minibatches(manifold, data, log_likelihood, start, h), basis) for h in (0.01, 0.005)
+    ]
+    print("rotations from minibatches:", expected, [m.mean(axis=(0, 1)) for m in means])
+    assert_means((4 * means[1] - means[0]) / 3, expected)
+
+
+@pytest.mark.slow
+def test_frames_from_minibatches():
+    # Against the chain of all the data with a Metropolis test.
+    manifold = Stiefel(4, 2)
+    data, log_likelihood, start = posterior_of_a_frame(manifold)
+    total = jnp.sum(data, axis=0)
+    full = gd.samplers.GMC(gd.estimators.Full(lambda x: jnp.sum(total * x)), manifold, 0.03, num_steps=3)
+    draws = gd.sample(KEY, full, num_draws=500, num_warmup=50, num_chains=100, initial=start).position
+    units = np.eye(8).reshape(8, 4, 2)
+    tangent = np.asarray(manifold.to_tangent(start, jnp.asarray(units))).reshape(8, 8)
+    vectors, sizes, _ = np.linalg.svd(tangent)
+    basis = vectors[:, sizes > 0.5].T.reshape(-1, 4, 2)
+    assert len(basis) == manifold.point_dim
+    expected = mean_squares(draws, basis)
+    means = [
+        mean_squares(from_minibatches(manifold, data, log_likelihood, start, h), basis) for h in (0.01, 0.005)
+    ]
+    print("frames:", expected.mean(axis=(0, 1)), [m.mean(axis=(0, 1)) for m in means])
+    assert_means((4 * means[1] - means[0]) / 3 - expected, np.zeros(len(basis)))
+    # What the noise does that is not subtracted.
+    ignored = mean_squares(from_minibatches(manifold, data, log_likelihood, start, 0.01, None), basis)
+    assert np.all(ignored.mean(axis=(0, 1)) > 1.2 * expected.mean(axis=(0, 1)))
+
+
+def orthonormal_tangents(manifold, x):
+    """Rows ``[dimension, *point]``, by Gram and Schmidt in the product that the metric is made of."""
+    sign = np.ones(x.shape)
+    if isinstance(manifold, Hyperbolic):
+        sign[0] = -1
+    found = []
+    for unit in np.eye(x.size).reshape(x.size, *x.shape):
+        u = np.asarray(manifold.to_tangent(x, jnp.asarray(unit)))
+        for w in found:
+            u = u - np.sum(sign * u * w) * w
+        if np.sum(sign * u * u) > 1e-8:
+            found.append(u / np.sqrt(np.sum(sign * u * u)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("manifold", [Stiefel(4, 2), SpecialOrthogonal(3), Grassmann(3, 1), Hyperbolic(2)])
+def test_scalar_fisher_is_the_variance_along_unit_tangent_vectors(manifold):
+    # Over all minibatches of two of five data, whose derivatives are given numbers.
+    x = manifold.random_point(KEY)
+    data = jax.random.normal(jax.random.key(8), (5, *x.shape))
+    estimator = gd.estimators.Minibatch(
+        lambda x, rows: jnp.sum(rows * x, axis=tuple(range(1, rows.ndim))), flat, 5, "scalar-fisher"
+    ).on(manifold)
+    pairs = data[np.array(list(itertools.product(range(5), repeat=2)))]
+    state = estimator.init(KEY, x)
+    found = jax.vmap(lambda batch: estimator.prepare(KEY, state, x, batch)[0].variance)(pairs)
+    tangents = orthonormal_tangents(manifold, x)
+    assert len(tangents) == manifold.dim(x.shape)
+    # The derivative along a tangent vector is the plain product.
+    along = 2.5 * np.tensordot(np.sum(pairs, axis=1), tangents, axes=(range(1, x.ndim + 1),) * 2)
+    assert np.mean(found) == pytest.approx(along.var(axis=0).mean(), rel=1e-10)

@@ -1,4 +1,5 @@
 import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.flatten_util
@@ -32,6 +33,14 @@ from law_checks import assert_means, z_bound
 cases = pytest.mark.parametrize("case", MANIFOLDS, ids=lambda case: case.name)
 dtypes = pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["float32", "float64"])
 
+# Compiling is what these tests cost: one program a case and dtype for everything at a point, one for its
+# geodesics, and one a case for their derivatives.
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
+def manifold_of(name):
+    return next(case.manifold for case in MANIFOLDS if case.name == name)
+
 
 def start(case, dtype=jnp.float64):
     return _start(case.name, dtype)
@@ -39,15 +48,53 @@ def start(case, dtype=jnp.float64):
 
 @functools.cache
 def _start(name, dtype):
-    manifold, shape = next((case.manifold, case.shape) for case in MANIFOLDS if case.name == name)
+    case = next(case for case in MANIFOLDS if case.name == name)
 
     @jax.jit
     def draw():
-        x = manifold.random_point(KEY, shape)
-        x = manifold.project(jax.tree.map(lambda leaf: leaf.astype(dtype), x))
-        return x, manifold.random_tangent(jax.random.fold_in(KEY, 1), x)
+        x = case.manifold.random_point(KEY, case.shape)
+        x = case.manifold.project(jax.tree.map(lambda leaf: leaf.astype(dtype), x))
+        return x, case.manifold.random_tangent(jax.random.fold_in(KEY, 1), x)
 
     return draw()
+
+
+class AtPoint(NamedTuple):
+    """What a manifold says of a point x, a tangent vector v and any other vectors."""
+
+    project: Any  # of x, of the point spoiled, of the point repaired
+    residual: Any  # of the same
+    to_tangent: Any  # of u, of that, of v, of the gradient
+    normal_times_v: Any  # u less its tangent part, in the product that the metric is made of
+    gradient: Any
+    derivative_along_v: Any
+    gradient_times_v: Any  # by `inner`, and by the product that the metric is made of
+
+
+@functools.cache
+def _at_point(name, dtype):
+    case = next(case for case in MANIFOLDS if case.name == name)
+    manifold, spoil = case.manifold, case.spoil or (lambda leaf: leaf)
+
+    @jax.jit
+    def facts(x, v):
+        u = jax.tree.map(lambda leaf: jnp.cos(jnp.arange(leaf.size, dtype=dtype)).reshape(leaf.shape), x)
+        g = jax.tree.map(lambda leaf: jnp.sin(1 + jnp.arange(leaf.size, dtype=dtype)).reshape(leaf.shape), x)
+        spoiled = jax.tree.map(spoil, x)
+        points = x, spoiled, manifold.project(spoiled)
+        tangent = manifold.to_tangent(x, u)
+        gradient = manifold.riemannian_gradient(x, g)
+        return AtPoint(
+            [manifold.project(point) for point in points],
+            [manifold.residual(point) for point in points],
+            [manifold.to_tangent(x, w) for w in (u, tangent, v, gradient)],
+            ambient_inner(manifold, x, _tree.sub(u, tangent), v),
+            gradient,
+            sum(jnp.sum(a * b) for a, b in zip(jax.tree.leaves(g), jax.tree.leaves(v), strict=True)),
+            [manifold.inner(x, gradient, v), ambient_inner(manifold, x, gradient, v)],
+        )
+
+    return facts(*_start(name, dtype))
 
 
 def close(a, b, tolerance):
@@ -62,37 +109,45 @@ def eps(dtype, case=None):
 
 @functools.cache
 def compiled(name):
-    """The geodesic, compiled once for all tests of a case."""
-    manifold = next(case for case in MANIFOLDS if case.name == name).manifold
-    return jax.jit(lambda x, v, t: manifold.geodesic(x, v, t))
+    """The geodesic, compiled once for all tests of a case, and what they ask of its end."""
+    manifold = manifold_of(name)
+
+    @jax.jit
+    def flight(x, v, t):
+        y, w = manifold.geodesic(x, v, t)
+        asked = manifold.residual(y), manifold.to_tangent(y, w), manifold.inner(y, w, w)
+        return (y, w), asked
+
+    return flight
+
+
+def flown(case, x, v, t):
+    return compiled(case.name)(x, v, t)[0]
 
 
 @cases
 @dtypes
 def test_projection_is_idempotent_and_repairs(case, dtype):
     x, _ = start(case, dtype)
-    close(case.manifold.project(x), x, eps(dtype, case))
-    assert case.manifold.residual(x) < eps(dtype, case)
-    if case.spoil is None:
-        return
-    spoiled = jax.tree.map(case.spoil, x)
-    assert case.manifold.residual(spoiled) > 0.009
-    repaired = case.manifold.project(spoiled)
-    assert case.manifold.residual(repaired) < eps(dtype, case)
+    found = _at_point(case.name, dtype)
+    close(found.project[0], x, eps(dtype, case))
+    assert found.residual[0] < eps(dtype, case)
+    if case.spoil is not None:
+        assert found.residual[1] > 0.009
+        assert found.residual[2] < eps(dtype, case)
+        close(found.project[2], found.project[1], eps(dtype, case))
 
 
 @cases
 @dtypes
 def test_tangent_projection_is_orthogonal(case, dtype):
-    x, v = start(case, dtype)
-    u = jax.tree.map(lambda leaf: jnp.cos(jnp.arange(leaf.size, dtype=dtype)).reshape(leaf.shape), x)
-    tangent = case.manifold.to_tangent(x, u)
-    close(case.manifold.to_tangent(x, tangent), tangent, eps(dtype, case))
-    close(case.manifold.to_tangent(x, v), v, eps(dtype, case))
+    _, v = start(case, dtype)
+    found = _at_point(case.name, dtype)
+    tangent, again, of_v, _ = found.to_tangent
+    close(again, tangent, eps(dtype, case))
+    close(of_v, v, eps(dtype, case))
     # The normal part is orthogonal to every tangent vector, in the product that the metric is made of.
-    normal = jax.tree.leaves(_tree.sub(u, tangent))
-    rows = zip(leaf_manifolds(case.manifold, x), normal, jax.tree.leaves(v), strict=True)
-    assert abs(sum(ambient_product(*row) for row in rows)) < eps(dtype, case) * 10
+    assert abs(found.normal_times_v) < eps(dtype, case) * 10
 
 
 def ambient_product(manifold, u, v):
@@ -102,17 +157,19 @@ def ambient_product(manifold, u, v):
     return jnp.sum(u * v)
 
 
+def ambient_inner(manifold, x, u, v):
+    """The same, summed over the leaves."""
+    rows = zip(leaf_manifolds(manifold, x), jax.tree.leaves(u), jax.tree.leaves(v), strict=True)
+    return sum(ambient_product(*row) for row in rows)
+
+
 @cases
 def test_inner_and_gradient_belong_together(case):
     # The derivative along any tangent vector is its inner product with the gradient.
-    x, v = start(case)
-    g = jax.tree.map(lambda leaf: jnp.sin(1 + jnp.arange(leaf.size, dtype=leaf.dtype)).reshape(leaf.shape), x)
-    gradient = case.manifold.riemannian_gradient(x, g)
-    close(case.manifold.to_tangent(x, gradient), gradient, eps(jnp.float64, case))
-    along = sum(jax.tree.leaves(jax.tree.map(lambda gi, vi: jnp.sum(gi * vi), g, v)))
-    assert case.manifold.inner(x, gradient, v) == pytest.approx(float(along), rel=1e-12)
-    rows = zip(leaf_manifolds(case.manifold, x), jax.tree.leaves(v), jax.tree.leaves(gradient), strict=True)
-    assert sum(ambient_product(*row) for row in rows) == pytest.approx(float(along), rel=1e-12)
+    found = _at_point(case.name, jnp.float64)
+    close(found.to_tangent[3], found.gradient, eps(jnp.float64, case))
+    for product in found.gradient_times_v:
+        assert product == pytest.approx(float(found.derivative_along_v), rel=1e-12)
 
 
 @cases
@@ -121,73 +178,115 @@ def test_inner_and_gradient_belong_together(case):
 def test_geodesic_stays_reverses_and_keeps_speed(case, dtype, t):
     x, v = start(case, dtype)
     t = case.pace * t
-    y, w = compiled(case.name)(x, v, t)
-    assert case.manifold.residual(y) < eps(dtype, case)
-    close(case.manifold.to_tangent(y, w), w, eps(dtype, case))
-    speed = case.manifold.inner(x, v, v)
-    assert abs(case.manifold.inner(y, w, w) / speed - 1) < eps(dtype, case)
-    back, velocity = compiled(case.name)(y, jax.tree.map(jnp.negative, w), t)
+    (y, w), (residual, tangent, speed) = compiled(case.name)(x, v, t)
+    assert residual < eps(dtype, case)
+    close(tangent, w, eps(dtype, case))
+    assert abs(speed / compiled(case.name)(x, v, 0.0)[1][2] - 1) < eps(dtype, case)
+    back, velocity = flown(case, y, jax.tree.map(jnp.negative, w), t)
     close(back, x, 20 * eps(dtype, case))
     close(jax.tree.map(jnp.negative, velocity), v, 20 * eps(dtype, case))
-    back, _ = compiled(case.name)(y, w, -t)
+    back, _ = flown(case, y, w, -t)
     close(back, x, 20 * eps(dtype, case))
 
 
 @cases
-def test_geodesic_composes_and_starts_with_its_velocity(case):
+def test_geodesic_composes(case):
     x, v = start(case)
-    halfway = compiled(case.name)(x, v, 0.7)
-    close(compiled(case.name)(*halfway, 0.9), compiled(case.name)(x, v, 1.6), 1e-13 * case.size)
-    along = jax.jit(lambda t: jax.jvp(lambda t: case.manifold.geodesic(x, v, t)[0], (t,), (1.0,))[1])
-    derivative = along(0.0)
-    close(derivative, v, 1e-13)
+    halfway = flown(case, x, v, 0.7)
+    close(flown(case, *halfway, 0.9), flown(case, x, v, 1.6), 1e-13 * case.size)
+
+
+@functools.cache
+def _basis(name):
+    """Directions that span the tangent bundle at the start: along the manifold, then along the velocity.
+
+    The point moves along the tangent part of each unit vector, the velocity staying tangent as it is; then
+    the velocity alone moves along the same. Each is a tree like x with an axis in front.
+    """
+    manifold = manifold_of(name)
+    x, v = _start(name, jnp.float64)
+    _, unravel = jax.flatten_util.ravel_pytree(x)
+
+    @jax.jit
+    def along(x, v, unit):
+        direction = manifold.to_tangent(x, unravel(unit))
+        return direction, jax.jvp(lambda x: manifold.to_tangent(x, v), (x,), (direction,))[1]
+
+    size = sum(leaf.size for leaf in jax.tree.leaves(x))
+    frame, carried = jax.vmap(along, (None, None, 0))(x, v, jnp.eye(size))
+    zeros = jax.tree.map(jnp.zeros_like, frame)
+    return _stacked(frame, zeros), _stacked(carried, frame)
+
+
+def _stacked(*trees):
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *trees)
+
+
+@functools.cache
+def _pushed(name):
+    """Derivatives of the geodesic's end along many directions of the start and the time at once."""
+    manifold = manifold_of(name)
+
+    @jax.jit
+    def push(x, v, t, along_x, along_v, along_t):
+        def one(dx, dv, dt):
+            return jax.jvp(manifold.geodesic, (x, v, t), (dx, dv, dt))[1]
+
+        return jax.vmap(one)(along_x, along_v, along_t)
+
+    return push
+
+
+def pushed(case, v, t, along_x=None, along_v=None, along_t=0.0):
+    """Derivatives ``[direction, ...]``; what is None or a number is the same for all directions."""
+    x, _ = start(case)
+    shape = _basis(case.name)[0]
+    along_x, along_v = (
+        jax.tree.map(jnp.zeros_like, shape) if along is None else along for along in (along_x, along_v)
+    )
+    number = jax.tree.leaves(shape)[0].shape[0]
+    return _pushed(case.name)(x, v, jnp.asarray(t), along_x, along_v, jnp.full(number, along_t))
+
+
+def first(tree):
+    return jax.tree.map(lambda leaf: leaf[0], tree)
+
+
+@cases
+def test_geodesic_starts_with_its_velocity_and_has_no_tangent_acceleration(case):
+    x, v = start(case)
+    velocity, _ = first(pushed(case, v, 0.0, along_t=1.0))
+    close(velocity, v, 1e-13)
+    t = 0.4 * case.pace
+    y, w = flown(case, x, v, t)
+    velocity, acceleration = first(pushed(case, v, t, along_t=1.0))
+    close(velocity, w, 1e-12)
+    tangent = jax.jit(case.manifold.to_tangent)(y, acceleration)
+    close(tangent, jax.tree.map(jnp.zeros_like, v), 1e-11)
 
 
 @cases
 def test_geodesic_at_zero_speed(case):
     x, v = start(case)
     still = jax.tree.map(jnp.zeros_like, v)
-    close(compiled(case.name)(x, still, 0.5), (x, still), 1e-15)
+    close(flown(case, x, still, 0.5), (x, still), 1e-15)
     # Its derivative there is the tangent vector itself, times t.
-    moved, turned = jax.jit(
-        lambda still: jax.jvp(lambda u: case.manifold.geodesic(x, u, 0.5), (still,), (v,))[1]
-    )(still)
-    close(moved, jax.tree.map(lambda leaf: 0.5 * leaf, v), 1e-14)
-    close(turned, v, 1e-14)
-
-
-@cases
-def test_geodesic_has_no_tangent_acceleration(case):
-    x, v = start(case)
-
-    def velocity(t):
-        return jax.jvp(lambda s: case.manifold.geodesic(x, v, s)[0], (t,), (1.0,))[1]
-
-    t = 0.4 * case.pace
-    moving, acceleration = jax.jit(lambda t: jax.jvp(velocity, (t,), (1.0,)))(t)
-    y, w = compiled(case.name)(x, v, t)
-    close(moving, w, 1e-12)
-    close(case.manifold.to_tangent(y, acceleration), jax.tree.map(jnp.zeros_like, v), 1e-11)
+    _, directions = _basis(case.name)
+    moved, turned = pushed(case, still, 0.5, along_v=directions)
+    frame = [
+        jax.tree.map(lambda leaf: leaf[leaf.shape[0] // 2 :], tree) for tree in (moved, turned, directions)
+    ]
+    close(frame[0], jax.tree.map(lambda leaf: 0.5 * leaf, frame[2]), 1e-14)
+    close(frame[1], frame[2], 1e-14)
 
 
 @cases
 def test_geodesic_keeps_the_symplectic_form_and_so_the_volume(case):
-    # Of the tangent bundle, in a basis that moves a point along geodesics and then adds to its velocity.
+    # Of the tangent bundle, which the directions span.
     x, v = start(case)
-    frame = tangent_basis(case.manifold, x)
-    number = frame.shape[0]
-    _, unravel = jax.flatten_util.ravel_pytree(x)
+    along_x, along_v = _basis(case.name)
 
-    def flown(parameters, time):
-        step, extra = (unravel(c @ frame) for c in (parameters[:number], parameters[number:]))
-        start, _ = case.manifold.geodesic(x, step, 1.0)
-        carried = case.manifold.to_tangent(start, _tree.add(v, extra))
-        return case.manifold.geodesic(start, carried, time)
-
-    derivative = jax.jit(jax.jacfwd(flown))
-
-    def form(time):
-        position, velocity = derivative(jnp.zeros(2 * number), time)
+    def form(position, velocity):
         rows = zip(
             leaf_manifolds(case.manifold, x),
             jax.tree.leaves(position),
@@ -197,49 +296,80 @@ def test_geodesic_keeps_the_symplectic_form_and_so_the_volume(case):
         product = sum(position_times_velocity(*row) for row in rows)
         return product - product.T
 
-    before = form(0.0)
-    assert np.linalg.matrix_rank(before, tol=1e-6) == 2 * number
+    before = form(along_x, along_v)
+    assert np.linalg.matrix_rank(before, tol=1e-6) == 2 * case.dim
     for t in (0.5, 4.0):
-        np.testing.assert_allclose(form(t * case.pace), before, atol=1e-10)
-
-
-def tangent_basis(manifold, x):
-    """Rows that span the tangent space."""
-    flat, unravel = jax.flatten_util.ravel_pytree(x)
-
-    def project(u):
-        return jax.flatten_util.ravel_pytree(manifold.to_tangent(x, unravel(u)))[0]
-
-    vectors, sizes, _ = np.linalg.svd(jax.jit(jax.vmap(project, out_axes=1))(jnp.eye(flat.size)))
-    return jnp.asarray(vectors[:, sizes > 0.5].T)
+        after = form(*pushed(case, v, t * case.pace, along_x, along_v))
+        np.testing.assert_allclose(after, before, atol=1e-10)
 
 
 def position_times_velocity(manifold, position, velocity):
     """Products of the derivatives of position and velocity in each pair of directions."""
-    over = jax.vmap(jax.vmap(ambient_product, (None, None, -1)), (None, -1, None))
-    return over(manifold, position, velocity)
+    position, velocity = (np.asarray(leaf) for leaf in (position, velocity))
+    sign = np.ones(position.shape[1:])
+    if isinstance(manifold, Hyperbolic):
+        sign[..., 0] = -1
+    number = len(position)
+    return (position * sign).reshape(number, -1) @ velocity.reshape(number, -1).T
 
 
 @cases
-def test_tangent_noise_has_the_projection_as_covariance(case):
+def test_tangent_noise_has_the_inverse_metric_as_covariance(case):
     x, _ = start(case)
-    number = 40_000
-    keys = jax.random.split(KEY, number)
-    draws = jax.vmap(case.manifold.random_tangent, (0, None))(keys, x)
-    flat = np.concatenate([np.reshape(leaf, (number, -1)) for leaf in jax.tree.leaves(draws)], axis=1)
-    basis = np.eye(flat.shape[1])
-    _, unravel = jax.flatten_util.ravel_pytree(x)
-    projected = jax.vmap(lambda u: jax.flatten_util.ravel_pytree(case.manifold.to_tangent(x, unravel(u)))[0])
-    expected = np.asarray(projected(basis))
-    inverse_metric = jax.vmap(
-        lambda g: jax.flatten_util.ravel_pytree(case.manifold.riemannian_gradient(x, unravel(g)))[0]
-    )
-    assert np.trace(expected) == pytest.approx(case.dim)
-    expected = np.asarray(inverse_metric(basis))
-    covariance = flat.T @ flat / number
+    number = 10_000
+    flat, unravel = jax.flatten_util.ravel_pytree(x)
+
+    def vector(tree):
+        return jax.flatten_util.ravel_pytree(tree)[0]
+
+    @jax.jit
+    def matrices(keys, x):
+        draws = jax.vmap(lambda key: vector(case.manifold.random_tangent(key, x)))(keys)
+        maps = case.manifold.to_tangent, case.manifold.riemannian_gradient
+        basis = jnp.eye(flat.size)
+        projection, metric = (jax.vmap(lambda u, m=m: vector(m(x, unravel(u))))(basis) for m in maps)
+        return draws.T @ draws / number, projection, metric
+
+    covariance, projection, expected = (np.asarray(m) for m in matrices(jax.random.split(KEY, number), x))
+    assert np.trace(projection) == pytest.approx(case.dim)
     error = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / number)
     deviation = np.abs(covariance - expected) - 1e-12
     assert np.max(deviation / np.maximum(error, 1e-12)) < z_bound(expected.size)
+
+
+def test_bound_methods_can_be_compiled():
+    # `jax.jit` hashes what it is given, and arrays and dicts have no hash of their own.
+    for case in MANIFOLDS:
+        assert hash(case.manifold.geodesic) == hash(case.manifold.geodesic), case.name
+    box = Box([0.0, 0.0], [1.0, 2.0])
+    product = Product({"a": box, "b": Sphere(3)})
+    x = {"a": jnp.array([0.5, 1.9]), "b": jnp.array([0.0, 0.0, 1.0])}
+    v = {"a": jnp.array([0.7, 0.4]), "b": jnp.array([0.0, 1.0, 0.0])}
+    close(jax.jit(product.geodesic)(x, v, 0.5), product.geodesic(x, v, 0.5), 1e-15)
+    # By value: another box of the same shape is another program.
+    assert Box([0.0, 0.0], [1.0, 2.0]) == box
+    assert hash(Box([0.0, 0.0], [1.0, 2.0])) == hash(box)
+    wide = Box([0.0, 0.0], [3.0, 3.0])
+    ends = [jax.jit(manifold.geodesic)(x["a"], v["a"], 2.0)[0] for manifold in (box, wide)]
+    np.testing.assert_allclose(ends, [[0.1, 1.3], [1.9, 2.7]], atol=1e-14)
+
+
+def test_which_geodesics_are_differentiable_backward():
+    # As docs/api/manifolds.md lists them; all are forward, as the tests above show.
+    forward_only = (Stiefel, Orthogonal, Grassmann, Simplex, HalfSpaces)
+    for case in MANIFOLDS:
+        if isinstance(case.manifold, Product):
+            continue
+        x, v = start(case)
+
+        def end(v, case=case, x=x):
+            return jnp.sum(case.manifold.geodesic(x, v, 0.5)[0])
+
+        if isinstance(case.manifold, forward_only):
+            with pytest.raises(ValueError, match="while_loop"):
+                jax.eval_shape(jax.grad(end), v)
+        else:
+            jax.eval_shape(jax.grad(end), v)
 
 
 @cases
@@ -396,20 +526,23 @@ def test_lift_integrates_to_the_same_mass():
 
 
 def test_random_points_are_uniform():
-    x = Sphere(4).random_point(KEY, (20, 2000))
+    def draw(manifold):
+        return np.asarray(jax.jit(lambda: manifold.random_point(KEY, (20, 1000)))())
+
+    x = draw(Sphere(4))
     assert_means(x, np.zeros(4))
     assert_means(x**2, np.full(4, 0.25))
-    theta = Simplex(3).random_point(KEY, (20, 2000))
-    assert_means(theta**2, np.full(3, 2 / 12))
+    assert_means(draw(Simplex(3)) ** 2, np.full(3, 2 / 12))
     for frames in (Stiefel(4, 2), SpecialOrthogonal(4), Grassmann(4, 3)):
-        x = frames.random_point(KEY, (20, 1000))
+        x = draw(frames)
         assert_means(x, np.zeros(frames.point_shape))
         assert_means(x**4, np.full(frames.point_shape, 3 / (4 * 6)))
-    assert_means(Torus(2).random_point(KEY, (20, 1000)) ** 2, np.full(2, np.pi**2 / 3))
-    assert_means(Box([-1.0], [2.0]).random_point(KEY, (20, 1000)) ** 2, [1.0])
-    assert_means(jnp.sum(Ball(3).random_point(KEY, (20, 1000)) ** 2, axis=-1), 3 / 5)
-    distance = jnp.arccosh(Hyperbolic(3).random_point(KEY, (20, 1000))[..., 0])
-    assert_means(distance**2, 3.0)
+    angles = draw(Torus(2))
+    assert_means(angles, np.zeros(2))  # which [0, pi) has not, though its squares have the same mean
+    assert_means(angles**2, np.full(2, np.pi**2 / 3))
+    assert_means(draw(Box([-1.0], [2.0])) ** 2, [1.0])
+    assert_means(np.sum(draw(Ball(3)) ** 2, axis=-1), 3 / 5)
+    assert_means(np.arccosh(draw(Hyperbolic(3))[..., 0]) ** 2, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from geodrift import recipe
 from geodrift.recipe import Dense, Diagonal, LowRank, Outer, Scalar, SkewLowRank
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 CANONICAL = {"r": {"t": 1.0}, "t": {"r": -1.0}}
 POINT = {"r": jnp.array([0.5, -0.3]), "t": jnp.array([0.2, 0.7])}
 
@@ -190,7 +192,9 @@ MISPRINTS = {
 RIGHT = ("eqs. 6, 9, 20 (2-D): minus Gamma", "eq. 30 as printed", "eq. 15, naive", "eq. S.28: a trailing r")
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(
+    "name", [*RIGHT[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in RIGHT[2:])]
+)
 def test_right_form_passes(name):
     energy, diffusion, curl, point, right, *_ = MISPRINTS[name]
     report = recipe.check(energy, diffusion, curl, point, drift=right)
@@ -274,8 +278,6 @@ def test_gamma_by_hand():
     assert right.ok, str(right)
     wrong = recipe.check(*LANGEVIN, gamma=lambda t: -gamma(t))
     assert wrong.wrong == ("Gamma: the term Gamma of D has the wrong sign",)
-    none = recipe.check(*LANGEVIN, gamma=jnp.zeros_like)
-    assert none.wrong == ("Gamma: the term Gamma of D is missing",)
 
 
 def test_false_claim_of_elementwise_is_found():
@@ -298,7 +300,7 @@ def test_drift_of_another_curl_is_invariant_too():
     assert not recipe.check(potential, 2.0, SKEW, POINT["t"], drift=drift).ok
 
 
-@pytest.mark.parametrize(("length", "time"), [(1e-5, 1.0), (1e4, 1e6)])
+@pytest.mark.parametrize(("length", "time"), [(1e-5, 1.0), pytest.param(1e4, 1e6, marks=pytest.mark.slow)])
 def test_verdict_does_not_depend_on_units(length, time):
     def energy(t):
         return potential(t / length)

@@ -8,9 +8,11 @@ import pytest
 import geodrift as gd
 from cases import KEY
 from geodrift import recipe
-from geodrift.recipe import Dense, Diagonal, LowRank, Momentum, Recipe, SkewLowRank
+from geodrift.recipe import Dense, Diagonal, LowRank, Momentum, Recipe, SkewLowRank, Thermostat
 from geodrift.recipe._noise import injected_noise
 from law_checks import z_bound
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 CANONICAL = {"momentum": {"position": 1.0}, "position": {"momentum": -1.0}}
 
@@ -24,11 +26,12 @@ def test_momentum_persists():
     sampler = recipe.hmc(normal, 0.01)
     state = sampler.init(KEY, jnp.array([1.0, -0.5]))
     first = sampler.hamiltonian({"position": state.position, **state.auxiliary})
-    take = jax.jit(sampler.step)
-    energies = []
-    for count in range(600):
-        state, _ = take(jax.random.fold_in(KEY, count), state)
-        energies.append(sampler.hamiltonian({"position": state.position, **state.auxiliary}))
+
+    def energy_after(state, count):
+        state, _ = sampler.step(jax.random.fold_in(KEY, count), state)
+        return state, sampler.hamiltonian({"position": state.position, **state.auxiliary})
+
+    energies = jax.jit(lambda state: jax.lax.scan(energy_after, state, jnp.arange(600))[1])(state)
     assert np.ptp(energies) > 1e-5
     np.testing.assert_allclose(energies, first, rtol=0.02)
 
@@ -64,6 +67,31 @@ def test_step_is_the_written_equation():
         np.testing.assert_allclose(state.position["r"], r, rtol=1e-12)
         np.testing.assert_allclose(state.position["t"], t, rtol=1e-12)
         assert info.result == gd.Result.OK
+
+
+def test_thermostat_is_the_friction():
+    # Ma, Chen and Fox (2015), eq. 24. Any energy of the thermostat would leave the position's law as it is.
+    position = jnp.array([0.5, 0.8])
+    sampler = recipe.sgnht(normal, 0.1, friction=2.0)
+    z = {"momentum": jnp.array([0.3, -1.0]), "position": position, "thermostat": jnp.array(1.5)}
+    found = recipe.drift(sampler.hamiltonian, sampler.diffusion, sampler.curl, z)
+    r = z["momentum"]
+    np.testing.assert_allclose(found["momentum"], -position - 1.5 * r, rtol=1e-12)
+    np.testing.assert_allclose(found["position"], r, rtol=1e-12)
+    np.testing.assert_allclose(found["thermostat"], r @ r / 2 - 1, rtol=1e-12)
+
+
+def test_auxiliary_variables_start_with_the_law_of_their_energy():
+    position, count = jnp.zeros(3), 40_000
+    for augmentation, number in ((Momentum(jnp.array([0.5, 1.0, 2.0])), 3), (Thermostat(2.0), 1)):
+
+        def energy(key, augmentation=augmentation):
+            drawn = augmentation.draw(key, position)
+            return augmentation.energy({"position": position, augmentation.name: drawn})
+
+        energies = jax.jit(jax.vmap(energy))(jax.random.split(KEY, count))
+        # Half a chi-square of as many degrees of freedom.
+        assert abs(jnp.mean(energies) - number / 2) < z_bound(2) * (number / 2 / count) ** 0.5
 
 
 def test_whole_operators_and_blocks_take_the_same_euler_step():
@@ -124,6 +152,46 @@ class Noisy(gd.estimators.Estimator):
         return self.variance
 
 
+class NormalWithNoise(Noisy):
+    """The gradient of N(0, I) with the noise that is stated."""
+
+    def prepare(self, key, state, position, batch):
+        return jnp.sqrt(self.variance) * jax.random.normal(key, position.shape), ()
+
+    def gradient(self, position, prepared):
+        return prepared - position
+
+
+STATED = NormalWithNoise(jnp.array(4.0))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "part", "diffusion"),
+    [
+        (recipe.sghmc(STATED, 0.05), "momentum", 1.0),
+        (recipe.sgld(STATED, 0.04, Diagonal(jnp.array([3.0, 0.5]))), "position", jnp.array([3.0, 0.5])),
+        (
+            recipe.sgrhmc(STATED, 0.05, lambda t: Diagonal(1 + t**2), lambda t: Diagonal(2 + t)),
+            "momentum",
+            1 + jnp.array([0.3, -0.6]) ** 2,
+        ),
+    ],
+)
+def test_stated_gradient_noise_is_subtracted_in_a_step(sampler, part, diffusion):
+    # The noise of the gradient and what is injected make N(0, 2hD) together, through whatever operator.
+    state = sampler.init(KEY, jnp.array([0.3, -0.6]))
+
+    def moved(key):
+        after = sampler.step(key, state)[0]
+        return {"position": after.position, **after.auxiliary}[part]
+
+    count = 100_000
+    ends = jax.jit(jax.vmap(moved))(jax.random.split(KEY, count))
+    expected = 2 * sampler.step_size(0) * diffusion
+    z = (jnp.var(ends, axis=0) / expected - 1) * jnp.sqrt(count / 2)
+    assert jnp.max(jnp.abs(z)) < z_bound(6)
+
+
 def test_too_much_gradient_noise_is_a_result_code():
     for variance, code in ((39.0, gd.Result.OK), (41.0, gd.Result.NEGATIVE_NOISE_VARIANCE)):
         sampler = recipe.sghmc(Noisy(jnp.array(variance)), 0.05)  # 2C - h V
@@ -134,14 +202,15 @@ def test_too_much_gradient_noise_is_a_result_code():
     assert info.result == gd.Result.NON_FINITE
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_dtype_and_tree_are_kept(dtype):
-    start = {"a": jnp.ones(2, dtype), "b": (jnp.ones((1, 2), dtype),)}
-    for sampler in (recipe.sgnht(normal, 0.1), recipe.sgld(normal, 0.1)):
-        state, info = jax.jit(sampler.step)(KEY, sampler.init(KEY, start))
-        assert jax.tree.structure(state.position) == jax.tree.structure(start)
-        assert all(leaf.dtype == dtype for leaf in jax.tree.leaves((state.position, state.auxiliary)))
-        assert info.result == gd.Result.OK
+@pytest.mark.parametrize("row", [recipe.sgnht, recipe.sgld])
+def test_dtype_and_tree_are_kept(row):
+    # In float64, of which the numbers are that a sampler is made with, float32 is what may be lost.
+    start = {"a": jnp.ones(2, jnp.float32), "b": (jnp.ones((1, 2), jnp.float32),)}
+    sampler = row(normal, 0.1)
+    state, info = jax.jit(lambda key: sampler.step(key, sampler.init(key, start)))(KEY)
+    assert jax.tree.structure(state.position) == jax.tree.structure(start)
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves((state.position, state.auxiliary)))
+    assert info.result == gd.Result.OK
 
 
 def test_a_grid_of_settings_is_one_vmap():
@@ -150,9 +219,9 @@ def test_a_grid_of_settings_is_one_vmap():
         return sampler.step(KEY, sampler.init(KEY, jnp.ones(2)))[0].position
 
     steps, frictions = jnp.array([0.1, 0.2]), jnp.array([1.0, 3.0])
-    together = jax.vmap(one)(steps, frictions)
+    together, alone = jax.jit(jax.vmap(one))(steps, frictions), jax.jit(one)
     for row, step, friction in zip(together, steps, frictions, strict=True):
-        np.testing.assert_allclose(row, one(float(step), float(friction)), rtol=1e-12)
+        np.testing.assert_allclose(row, alone(step, friction), rtol=1e-12)
 
 
 Z = {"r": jnp.zeros(2), "t": jnp.zeros(2)}

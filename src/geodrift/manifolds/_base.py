@@ -4,6 +4,8 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, RandomKey, Scalar, Tangent
@@ -21,6 +23,12 @@ class Manifold(eqx.Module):
 
     event_ndim: ClassVar[int] = 1
     """Axes of one point: 1 for a vector, 2 for a matrix."""
+
+    # By structure and shapes, which equal manifolds share: so that a bound method can be given to `jax.jit`,
+    # which hashes what it compiles; arrays and dicts have no hash.
+    def __hash__(self) -> int:
+        leaves, structure = jax.tree.flatten(self)
+        return hash((structure, tuple(jnp.shape(leaf) for leaf in leaves)))
 
     @abc.abstractmethod
     def project(self, x: Position) -> Position:
@@ -42,7 +50,8 @@ class Manifold(eqx.Module):
     def geodesic(self, x: Position, v: Tangent, t: float | Scalar) -> tuple[Position, Tangent]:
         """Position and velocity after time ``t`` of free motion, with round-off repaired.
 
-        Safe, in value and derivative, at zero velocity.
+        Safe, in value and derivative, at zero velocity. Differentiable forward (`jax.jvp`); backward too
+        unless the class says otherwise. No sampler needs either.
         """
 
     @abc.abstractmethod

@@ -10,6 +10,19 @@ from geodrift.processes._host_normal_exponential import normal
 
 
 @numba.njit(cache=True, error_model="numpy", forceinline=True)
+def _squeeze(y: float, squared: float, c_squared: float) -> float:
+    """For y > -3/4 no more than the probability with which y = c x is taken; ``squared`` is x^2."""
+    return 1.0 - (1.0 / 9.0) * c_squared * squared * squared * (0.75 - y * (0.6 - 1.49 * y))
+
+
+@numba.njit(cache=True, error_model="numpy", forceinline=True)
+def _log_acceptance(y: float, squared: float, d: float) -> float:
+    """Log of the probability with which y is taken: x^2/2 + d (1 - v + log v) with v = (1 + y)^3."""
+    # log v - (v - 1) without the cancellation of v near 1, at shapes beyond 1e8.
+    return 0.5 * squared + d * (3.0 * (math.log1p(y) - y) - y * y * (3.0 + y))
+
+
+@numba.njit(cache=True, error_model="numpy", forceinline=True)
 def gamma(shape: float, stream: np.uint64) -> tuple[float, np.uint64]:
     """A Gamma draw of a shape of at least 1, and the stream after it; Marsaglia and Tsang (2000).
 
@@ -29,10 +42,7 @@ def gamma(shape: float, stream: np.uint64) -> tuple[float, np.uint64]:
         v = (1.0 + y) * (1.0 + y) * (1.0 + y)
         u, stream = uniform(stream)
         squared = x * x
-        most = (1.0 / 9.0) * c_squared * squared * squared * (0.75 - y * (0.6 - 1.49 * y))
-        if u < 1.0 - most and y > -0.75:
+        if u < _squeeze(y, squared, c_squared) and y > -0.75:
             return d * v, stream
-        # log v - (v - 1) without the cancellation of v near 1, at shapes beyond 1e8.
-        bend = 3.0 * (math.log1p(y) - y) - y * y * (3.0 + y)
-        if math.log(u) < 0.5 * squared + d * bend:
+        if math.log(u) < _log_acceptance(y, squared, d):
             return d * v, stream
