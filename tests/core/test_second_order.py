@@ -1,5 +1,6 @@
 """Samplers with a momentum on R^n and in charts: their equations, their bias, their order."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +15,7 @@ from geodrift.integrators import COMPOSITIONS, Phase, integrate
 from geodrift.manifolds import Euclidean, Sphere
 from geodrift.metrics import Constant, Dense, Diagonal, ExpandedMean
 from geodrift.samplers import SGHMC, SGNHT, SGRHMC
-from law_checks import assert_means, mean_and_error
+from law_checks import assert_means
 from noisy import Noisy
 
 
@@ -202,7 +203,7 @@ def test_thermostat_of_each_coordinate_absorbs_noise_that_differs():
     for thermostat in ("coordinate", "global"):
         sampler = SGNHT(estimator, FLAT, 0.05, friction=2.0, thermostat=thermostat)
         draws = gd.sample(
-            KEY, sampler, num_draws=300, thin=10, num_warmup=400, num_chains=100, initial=jnp.zeros(3)
+            KEY, sampler, num_draws=200, thin=10, num_warmup=400, num_chains=100, initial=jnp.zeros(3)
         )
         ratios[thermostat] = draws.position**2 / np.asarray(scales) ** 2
     assert_means(ratios["coordinate"], np.ones(3), slack=0.02)
@@ -213,10 +214,11 @@ def test_thermostat_of_each_coordinate_absorbs_noise_that_differs():
 def test_momentum_persists_unless_a_refresh_is_asked_for():
     def ends(every, count):
         sampler = SGHMC(FULL, FLAT, 0.1, composition="ABOBA", refresh_every=every)
+        step = jax.jit(sampler.step)
         states = [
             sampler.init(KEY, X)._replace(velocity=v * R, count=jnp.asarray(count)) for v in (1.0, -1.0)
         ]
-        return [sampler.step(KEY, state)[0].velocity for state in states]
+        return [step(KEY, state)[0].velocity for state in states]
 
     for every, count, forgets in ((None, 0, False), (2, 1, False), (2, 4, True)):
         one, other = ends(every, count)
@@ -226,22 +228,55 @@ def test_momentum_persists_unless_a_refresh_is_asked_for():
         gd.estimators.Full(lambda x: 0.0 * x[0]), FLAT, 0.1, 1e-12, composition="ABOBA", refresh_every=1
     )
     state = free.init(KEY, X)
-    drawn = jax.vmap(lambda key: free.step(key, state)[0].velocity)(jax.random.split(KEY, 2000))
+    drawn = jax.jit(jax.vmap(lambda key: free.step(key, state)[0].velocity))(jax.random.split(KEY, 2000))
     assert stats.kstest(np.asarray(drawn).ravel(), "norm").pvalue > 0.01
 
 
-def second_moment(sampler, *, time, chains, thin, dim=1, warmup=10.0):
+def second_moment(sampler, *, time, chains, dim=1, warmup=10.0, start=1.0):
+    """Mean of x^2 over steps, coordinates and chains, and its error; started from N(0, start^2).
+
+    Only each chain's sum is kept.
+    """
     h = float(sampler.step_size(0))
-    draws = gd.sample(
-        KEY,
-        sampler,
-        num_draws=int(time / h / thin),
-        thin=thin,
-        num_warmup=int(warmup / h),
-        num_chains=chains,
-        initial=lambda key: jax.random.normal(key, (dim,)),
-    )
-    return mean_and_error(np.mean(draws.position**2, axis=-1))
+    discarded, steps = round(warmup / h), round(time / h)
+
+    def chain(key):
+        key_start, key_init, key_steps = jax.random.split(key, 3)
+
+        def one(count, carry):
+            state, total = carry
+            state, _ = sampler.step(jax.random.fold_in(key_steps, count), state)
+            return state, total + jnp.where(count < discarded, 0, jnp.mean(state.position**2))
+
+        state = sampler.init(key_init, start * jax.random.normal(key_start, (dim,)))
+        return jax.lax.fori_loop(0, discarded + steps, one, (state, jnp.zeros(())))[1] / steps
+
+    means = np.asarray(jax.jit(jax.vmap(chain))(jax.random.split(KEY, chains)))
+    return means.mean(), means.std(ddof=1) / np.sqrt(chains)
+
+
+# How many percent E x^2 of exp(-x^4 + 2 x^2) is off at h = 0.2 and C = 1, with V = 0 and with V = 4.
+WELL = {
+    "BAOAB": (-0.2, -0.7),
+    "ABOBA": (-2.0, -2.2),
+    "OBABO": (-0.8, -0.9),
+    "liu": (-2.0, -2.3),
+    "chen": (-0.8, -1.1),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variance", [0.0, 4.0])
+@pytest.mark.parametrize("composition", WELL)
+def test_figures_of_the_double_well(composition, variance):
+    """Those of docs/explanation/conventions.md, which are rounded to 0.1%."""
+    estimator = Noisy(lambda x: jnp.sum(2 * x**2 - x**4), variance=variance)
+    sampler = SGHMC(estimator, FLAT, 0.2, composition=composition)
+    mean, error = second_moment(sampler, time=400, chains=4000, warmup=20.0, start=0.5)
+    off, error = 100 * (mean / 0.8327454870943 - 1), 100 * error / 0.8327454870943
+    print(f"{composition}, V = {variance}: {off:.2f}% +- {error:.2f}%")
+    assert error < 0.08
+    assert abs(off - WELL[composition][variance > 0]) < 4 * error + 0.05
 
 
 class _Scripted(SGRHMC):
@@ -295,20 +330,25 @@ def test_order_of_sgrhmc(composition, order, metric):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("composition", "order", "steps"), [("ABOBA", 2, (0.8, 0.4)), ("ma", 1, (0.1, 0.05))]
+    ("composition", "order", "steps", "chains"),
+    [("ABOBA", 2, (0.4, 0.2), 12_000), ("ma", 1, (0.1, 0.05), 4000)],
 )
-def test_bias_of_sgrhmc_halves_as_its_order_says(composition, order, steps):
-    """On N(0, 1) with G^-1/2 = 1 + sin(x) / 2, with a gradient noise of 2 subtracted."""
+def test_bias_of_sgrhmc_falls_as_its_order_says(composition, order, steps, chains):
+    """On N(0, 1) with G^-1/2 = 1 + sin(x) / 2, with a gradient noise of 2 subtracted; or faster.
+
+    Terms of higher order are felt at steps whose bias can be measured at all.
+    """
     biases, errors = [], []
     for h in steps:
         estimator, metric = Noisy(gaussian, variance=2.0), Diagonal(wave, separable=True)
         sampler = SGRHMC(estimator, FLAT, h, metric, friction=1.5, composition=composition)
-        mean, error = second_moment(sampler, time=400, chains=4000, thin=int(0.8 / h))
+        mean, error = second_moment(sampler, time=400, chains=chains)
         biases.append(mean - 1)
         errors.append(error)
     print(f"{composition}: {biases} +- {errors}")
-    assert abs(biases[0] - 2**order * biases[1]) < 4 * np.hypot(errors[0], 2**order * errors[1])
-    assert abs(biases[0]) > 6 * errors[0]
+    error = 4 * np.hypot(errors[0], 2**order * errors[1])
+    assert 2**order * abs(biases[1]) < abs(biases[0]) + error
+    assert abs(biases[0]) > error  # one order less would be seen
 
 
 @pytest.mark.parametrize("alpha", [1.5, 3.0])
@@ -341,9 +381,9 @@ BARS = {
 def test_second_moment_with_the_gradient_noise_subtracted(name):
     """N(0, I_10), h = 0.02, C = 1, V = 4."""
     make, bar = BARS[name]
-    mean, error = second_moment(make(Noisy(gaussian, variance=4.0)), time=100, chains=1000, thin=25, dim=10)
+    mean, error = second_moment(make(Noisy(gaussian, variance=4.0)), time=100, chains=1500, dim=10)
     print(f"{name}: E[x^2] = {mean:.4f} +- {error:.4f}")
-    assert error <= 0.0021
+    assert error <= 0.002
     assert abs(mean - 1) < bar
 
 
@@ -354,10 +394,10 @@ def test_noise_beyond_what_is_injected_is_reported(case):
         "SGRHMC diagonal": lambda e: SGRHMC(e, FLAT, 0.1, DIAGONAL),
         "SGRHMC dense": lambda e: SGRHMC(e, FLAT, 0.1, Dense(shear)),
     }[case]
+    step = eqx.filter_jit(lambda sampler, state: sampler.step(KEY, state)[1].result)
     for variance, result in ((15.0, gd.Result.OK), (25.0, gd.Result.NEGATIVE_NOISE_VARIANCE)):
-        sampler = make(Noisy(FULL.log_density, variance=variance))
-        _, info = sampler.step(KEY, sampler.init(KEY, X))
-        assert info.result == result
+        sampler = make(Noisy(FULL.log_density, variance=jnp.asarray(variance)))
+        assert step(sampler, sampler.init(KEY, X)) == result
 
 
 @pytest.mark.parametrize(
