@@ -266,7 +266,7 @@ def options(name):
     return {"data": DATA, "batch_size": 6} if name in WITH_DATA else {}
 
 
-@pytest.mark.parametrize("name", ["SGLD", "PreconditionedSGLD", "SGFS", "RMLD"])
+@pytest.mark.parametrize("name", ["SGFS"])  # the others are in tests/cases.py
 def test_going_on_from_a_state_is_one_longer_run(name):
     common = {"num_chains": 2, "thin": 2, **options(name)}
     start = jnp.full(3, 4.0)
@@ -281,7 +281,12 @@ def test_going_on_from_a_state_is_one_longer_run(name):
     assert np.abs(whole.position[0] - whole.position[1]).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ALL)
+QUICK = ("SGLD metric", "SGFS")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in ALL]
+)
 def test_dtype_and_code_of_a_step(name):
     sampler, start = ALL[name], jnp.full(3, 4.0, jnp.float32)
     rows = {(): DATA[:6], (2,): jnp.stack([DATA[:6], DATA[6:12]])}[sampler.batch_axes]

@@ -77,7 +77,12 @@ PRECONDITIONER = jnp.array([[1.0, 0.4, 0.0], [0.4, 0.7, 0.1], [0.0, 0.1, 0.4]])
 
 @pytest.mark.parametrize(
     ("kind", "form"),
-    [("exact", "none"), ("ignored", "none"), ("diagonal-fisher", "none"), ("exact", "matrix")],
+    [
+        ("exact", "none"),
+        pytest.param("ignored", "none", marks=pytest.mark.slow),
+        pytest.param("diagonal-fisher", "none", marks=pytest.mark.slow),
+        ("exact", "matrix"),
+    ],
 )
 def test_gradient_noise_is_subtracted_exactly(kind, form):
     # x' = x - h G^-1 (x - mean + n) + noise: the covariance S solves S = K S K + 2h G^-1 with K = 1 - h G^-1.
@@ -323,6 +328,7 @@ def mirrored_gamma(shape, h):
     return weights @ x
 
 
+@pytest.mark.slow
 def test_a_sparse_component_is_too_large_however_small_the_step():
     # Gamma(0.1): the excess of the mean falls by less than half for each tenfold smaller step.
     excess = {}
@@ -339,6 +345,7 @@ def test_a_sparse_component_is_too_large_however_small_the_step():
     assert mirrored_gamma(0.1, 0.001) - 0.1 == pytest.approx(0.09, abs=0.005)
 
 
+@pytest.mark.slow
 def test_metropolis_on_a_sparse_posterior_hardly_moves():
     # Ten categories, seven of them empty, alpha = 0.1, epsilon = 2h = 0.1. What Patterson & Teh's figure 1
     # shows is the chain without a Metropolis test: with it almost nothing is accepted, without it E pi_4 is
@@ -359,7 +366,7 @@ def test_metropolis_on_a_sparse_posterior_hardly_moves():
 # --- preconditioned SGLD
 
 
-@pytest.mark.parametrize("h", [0.1, 0.01])
+@pytest.mark.parametrize("h", [0.1, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_preconditioned_sgld_is_exact_once_frozen(h):
     # Each chain has a preconditioner g of its own, and then E x^2 = 1 / (1 - h g/2).
     sampler = PreconditionedSGLD(NORMAL, FLAT, h, 300)
@@ -372,6 +379,7 @@ def test_preconditioned_sgld_is_exact_once_frozen(h):
     assert mean_and_error(scaled)[1] < 0.005
 
 
+@pytest.mark.slow
 def test_a_preconditioner_that_goes_on_adapting_is_wrong():
     # The published algorithm, with and without its Gamma, on N(0, 1): further off at the smaller step. The
     # figures without Gamma are those measured of a package that runs it so, whose step is twice h.
@@ -396,6 +404,7 @@ def test_a_preconditioner_that_goes_on_adapting_is_wrong():
     assert variance(0.005, 1.0) > 1.4
 
 
+@pytest.mark.slow
 def test_a_preconditioner_of_the_current_gradient_has_its_divergence():
     # v fixed and half of the weight on g(x): on N(0, 1) the chain of G^-1 = 1 / (0.1 + sqrt(0.5 + x^2/2)).
     h = 0.1
@@ -443,7 +452,7 @@ def gaussian_posterior(prior_precision=0.0, replacement=True):
 
 @pytest.mark.parametrize("replacement", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("h", [pytest.param(0.2, marks=pytest.mark.slow), 20.0])
-@pytest.mark.parametrize("form", ["full", "diagonal"])
+@pytest.mark.parametrize("form", ["full", pytest.param("diagonal", marks=pytest.mark.slow)])
 def test_fisher_scoring_on_a_gaussian_posterior(form, h, replacement):
     # Full form: exactly the posterior at any step size. Diagonal form: the solution of the step's equation.
     size = 5
@@ -463,6 +472,7 @@ def test_fisher_scoring_on_a_gaussian_posterior(form, h, replacement):
     assert_means(draws[..., :, None] * draws[..., None, :], expected, slack=5e-4, comparisons=32)
 
 
+@pytest.mark.slow
 def test_fisher_scoring_leaves_out_the_curvature_of_the_prior():
     # In one dimension the variance is too wide by 1 + P / (V + 2B/h - P), as documented.
     data = jnp.asarray(np.sqrt(20) * np.repeat([1.0, -1.0], 10))[:, None]
