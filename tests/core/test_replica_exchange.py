@@ -68,6 +68,25 @@ def test_noisy_energies_need_the_correction():
         assert_means(moments(wrong.position), MOMENTS, slack=np.array([0.004, 0.02, 0.05]), comparisons=12)
 
 
+@pytest.mark.parametrize("variance", [3.0, "sample"])
+def test_probability_of_an_exchange(variance):
+    """``exp(gap (E_0 - E_1) - gap^2 variance / 2)``, the energies' noise as stated or from the batch."""
+    data, estimator = noisy_problem()
+    inner = SGGMC(FULL if variance == 3.0 else estimator, FLAT, 0.1)
+    sampler = ReplicaExchange(inner, [1.0, 4.0], difference_variance=variance)
+    x, rows = jnp.array([[-3.2], [-2.5]]), data[:40]
+    replicas = sampler.init(KEY, x[0]).replicas._replace(position=x)
+    _, got = sampler._exchange(KEY, replicas, rows, jnp.asarray(0))
+    difference = float(two_modes(x[1]) - two_modes(x[0]))
+    if variance == "sample":
+        each = np.asarray(rows) * float(x[1, 0] - x[0, 0])
+        difference += 2000 * each.mean()
+        variance = 2000**2 / 40 * each.var(ddof=1) * (1 if estimator.replacement else 1 - 40 / 2000)
+    exponent = 0.75 * difference - 0.75**2 * variance / 2
+    assert -3 < exponent < -0.1
+    assert got == pytest.approx(np.exp(exponent), rel=1e-10)
+
+
 def test_all_of_the_data_has_exact_energies():
     data, estimator = noisy_problem()
     inner = SGGMC(estimator, FLAT, 0.15)
