@@ -175,6 +175,14 @@ def test_any_cut_into_chunks_stores_the_same_steps(schedule, thin):
         np.testing.assert_array_equal(stored, 5 + plan.ends)
 
 
+def test_plan_of_a_long_run():
+    # Longer than the blocks in which it is made.
+    plan = plan_steps(SGLD(SAMPLER.estimator, FLAT, 0.1), 3, 0, 30_000, 7)
+    np.testing.assert_array_equal(plan.gaps, 7)
+    collected = np.flatnonzero(SAMPLER.collects(np.arange(400_000)))
+    np.testing.assert_array_equal(plan_steps(SAMPLER, 0, 0, 30_000, 3).ends, collected[2::3][:30_000] + 1)
+
+
 def test_replicas_follow_the_inner_sampler():
     sampler = ReplicaExchange(SAMPLER, [1.0, 3.0])
     np.testing.assert_array_equal(sampler.collects(np.arange(14)), SAMPLER.collects(np.arange(14)))
