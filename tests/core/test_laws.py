@@ -143,7 +143,7 @@ def gsgnht(step_size, num_steps=1, **options):
 
 
 def test_noise_subtracted_is_right_and_noise_ignored_is_hot():
-    short, exact = {"chains": 64, "draws": 2000, "warmup": 200}, vmf_mean(50, 50)
+    short, exact = {"chains": 64, "draws": 2500, "warmup": 200}, vmf_mean(50, 50)
     draws, temperature = posterior_draws(sggmc(0.03), 50, "scalar-fisher", **short)
     mean, error = mean_and_error(draws)
     assert abs(mean / exact - 1) < 0.005

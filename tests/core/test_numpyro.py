@@ -178,6 +178,7 @@ def test_dirichlet_multinomial():
     assert_means(np.concatenate([z, z**2], axis=-1), np.repeat([0.0, 1.0], 3), slack=0.03)
 
 
+@pytest.mark.slow
 def test_logistic_regression_against_nuts():
     labels = jnp.asarray(Y > 0.3, float)
 

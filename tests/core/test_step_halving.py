@@ -31,6 +31,7 @@ def test_it_sees_the_bias_of_a_large_step_and_none_at_a_small_one():
     assert not step_halving(KEY, small, num_warmup=1500, thin=50, order=1, **settings).biased
 
 
+@pytest.mark.slow
 def test_a_tenth_is_seen_with_enough_draws():
     sampler = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.1)
     settings = RUN | {"num_draws": 400, "num_chains": 400}

@@ -111,7 +111,9 @@ def make(kind, estimator, manifold, num_steps=1):
     return kind(estimator, manifold, step_size=None, num_steps=num_steps)
 
 
-@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 5), (GSGNHT, 5), (SGLD, 15)])
+@pytest.mark.parametrize(
+    ("kind", "num_steps"), [(SGGMC, 5), pytest.param(GSGNHT, 5, marks=pytest.mark.slow), (SGLD, 15)]
+)
 def test_badly_scaled_gaussian(kind, num_steps, capsys):
     # A first-order sampler takes 1 / (h least) = 12.5 times the condition in steps: ten times less of it.
     condition = 10 if kind is SGLD else 100
@@ -234,8 +236,9 @@ def laplace(full, dim):
 
 @pytest.mark.parametrize(
     ("kind", "noise_variance", "num_steps"),
-    [(SGGMC, "diagonal-fisher", 20), pytest.param(GSGNHT, None, 80, marks=pytest.mark.slow)],
+    [(SGGMC, "diagonal-fisher", 20), (GSGNHT, None, 80)],
 )
+@pytest.mark.slow
 def test_logistic_regression(kind, noise_variance, num_steps):
     # At 2000 data and 4 coefficients the posterior is normal to 0.05 sd, which GMC confirms below.
     estimator, full, data = logistic(2000, 4, noise_variance)
