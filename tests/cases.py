@@ -90,6 +90,7 @@ class SamplerCase(NamedTuple):
     # The rest is for the correctness table.
     order: int | None = 2  # of the bias in the step size; None: exact at any step size
     overdamped: bool = False  # no inertia: its step is the square of a length
+    step_share: float = 1.0  # of the target's step, at which its bias is that of its order
     scheme: str | None = None  # its closed form on a Gaussian, of tests/correctness/oracle.py
     friction: Any = 1.0  # the friction of that scheme; a matrix fixes the position's size
     chart: Any = None  # the chart of the simplex whose coordinates it moves in
@@ -164,12 +165,14 @@ SAMPLERS = [
         lambda e, m, h: gd.samplers.SGNHT(e, m, h, thermostat="coordinate"),
         flat=True,
         variant=True,
+        step_share=0.5,
     ),
     SamplerCase("SGRHMC", lambda e, m, h: gd.samplers.SGRHMC(e, m, h, WAVE), flat=True),
     SamplerCase(
         "SGRHMC ma",
         lambda e, m, h: gd.samplers.SGRHMC(e, m, h, WAVE, composition="ma"),
         flat=True,
+        step_share=0.25,
     ),
     SamplerCase(
         "HMC",

@@ -35,6 +35,7 @@ class Row(NamedTuple):
         h = self.target.step
         if self.case.overdamped:
             h = self.target.overdamped_step or h * h / 2
+        h *= self.case.step_share
         return h, h / 2
 
     def sampler(self, step_size: float) -> Any:
