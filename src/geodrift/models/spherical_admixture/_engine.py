@@ -80,6 +80,7 @@ class Engine:
         self.latents = initial_latents(
             self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
         )
+        self.move.compile(self.latents, topics)
         self.temperature = TemperatureRecord(topics)
 
     @property

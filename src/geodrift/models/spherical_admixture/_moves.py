@@ -161,6 +161,16 @@ class StochasticMove:
             int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics, topics
         )
 
+    def compile(self, latents: Latents, topics: Float[np.ndarray, "K V"]) -> None:
+        """Compile what a step calls but once a pass, so that a pilot does not take it for work."""
+        few = latents._replace(
+            mixtures=latents.mixtures[:2].copy(),
+            inverse_norms=latents.inverse_norms[:2].copy(),
+            slopes=latents.slopes[:2].copy(),
+            shear_scale=latents.shear_scale.copy(),
+        )
+        shear(few, topics.copy(), np.zeros_like(topics), self.shear_prior, (0, 0, 0), 1, adapting=False)
+
     def _shear(self, latents: Latents, state: Any, count: int, adaptation: float) -> Any:
         """Moves that mix topics while no document moves; see `shear`."""
         stream = (self.mixtures.seed, self.mixtures.chain, count)
@@ -250,6 +260,9 @@ class GeodesicMove:
         """The topics."""
         del key
         return TopicState(jnp.asarray(topics, jnp.float32))
+
+    def compile(self, latents: Latents, topics: Float[np.ndarray, "K V"]) -> None:
+        """Nothing: every step calls all that there is."""
 
     def tune(self, tuned: Float[np.ndarray, "2"]) -> None:
         """Take the step size ``[h, unused]``."""
