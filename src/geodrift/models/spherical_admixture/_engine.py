@@ -3,7 +3,6 @@
 The state can be put down and taken up bit for bit.
 """
 
-import time
 from typing import Any
 
 import jax
@@ -13,7 +12,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
-from geodrift.models._plan import Plan, Progress
+from geodrift.models._plan import Plan
+from geodrift.models._planned_chain import PlannedChain
 from geodrift.models.spherical_admixture._documents import DocumentSource
 from geodrift.models.spherical_admixture._evaluation import log_perplexity
 from geodrift.models.spherical_admixture._latents import Latents, MixtureSampler, initial_latents
@@ -22,16 +22,13 @@ from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._temperature import TemperatureRecord
 from geodrift.models.spherical_admixture._topics import TopicPrior
 
-PILOT_STEPS = 100  # timed to turn seconds into a number of steps
-COMPILING_STEPS = 3  # taken before the pilot, untimed
-CHUNK_SECONDS = 0.5
 SCORING_INTERVAL = 4  # chunks from one held-out score to the next
 TEMPERATURE_INTERVAL = 10
 MIXTURE_ADAPTATION = 0.05
 ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
 
 
-class Engine:
+class Engine(PlannedChain):
     """Samples topics and mixtures of one corpus.
 
     The posterior is Eq. (9) of Liu et al. 2016 (see `geodrift.models.spherical_admixture._topics`). Topics
@@ -71,7 +68,7 @@ class Engine:
         self.seed, self.chain, self.held_out = seed, chain, held_out
         self.chunks, self.held_out_score = 0, float("nan")
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
-        self.count, self.plan_made = 0, Plan(0, 0, 1)
+        self.start_plan()
         self.prior = self._prior()
         move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
@@ -98,50 +95,6 @@ class Engine:
             "chain": self.chain,
             **sizes,
         }
-
-    def plan_dict(self) -> dict:
-        """The plan, for JSON."""
-        return self.plan_made._asdict()
-
-    def plan(self, *, seconds: float | None = None, steps: int | None = None) -> None:
-        """Fix the number of steps.
-
-        After a plan is done, or when seconds reach beyond it, it is extended at the same thinning.
-
-        Args:
-            seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the
-                chain itself.
-            steps: Total number of steps of the plan, or of those to add to one that is made.
-
-        Raises:
-            ValueError: Not exactly one of them is given, or it is not positive.
-        """
-        if (seconds is None) == (steps is None):
-            raise ValueError("give either seconds or steps")
-        if not (seconds or steps or 0) > 0:
-            raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
-        wanted = self.plan_made.total + (steps or 0) if seconds is None else self._count_after(seconds)
-        if self.plan_made.total == 0:
-            self.plan_made = Plan.of(wanted, self.settings.warm_up_fraction, self.settings.num_draws)
-        else:
-            self.plan_made = self.plan_made._replace(total=max(wanted, self.plan_made.total))
-
-    def advance(self) -> Progress | None:
-        """About half a second of steps; None when the plan is done.
-
-        Raises:
-            SamplingError: The chain met a number that is not finite, or more gradient noise than it can
-                subtract.
-        """
-        if self.count >= self.plan_made.total:
-            return None
-        started, outcomes, draws = time.perf_counter(), [], []
-        while self.count < self.plan_made.total and time.perf_counter() - started < CHUNK_SECONDS:
-            outcomes.append(self._step())
-            if self.plan_made.stores(self.count):
-                draws.append(self._draw())
-        phase = "warm-up" if self.count <= self.plan_made.warm_up else "sampling"
-        return Progress(self.count, self.plan_made.total, phase, self._metrics(outcomes), draws)
 
     def topics(self) -> Float[np.ndarray, "K V"]:
         """The present topics, [K, V] float32."""
@@ -215,7 +168,7 @@ class Engine:
         )
 
     def _step(self) -> Outcome:
-        warm = self.plan_made.total == 0 or self.count < self.plan_made.warm_up
+        warm = self.warming_up
         passes = self.count * self.move.documents_per_step / self.source.num_documents
         adaptation = MIXTURE_ADAPTATION / (1.0 + passes / ADAPTATION_DECAY) if warm else 0.0
         self.topic_state, outcome = self.move.step(
@@ -232,13 +185,6 @@ class Engine:
                 outcome.topics, outcome.statistics, self.settings, self.source.mean_direction
             )
         return outcome
-
-    def _count_after(self, seconds: float) -> int:
-        started = time.perf_counter()
-        steps = [time.perf_counter() for _ in range(COMPILING_STEPS + PILOT_STEPS) if self._step()]
-        per_step = (steps[-1] - steps[COMPILING_STEPS - 1]) / PILOT_STEPS
-        remaining = seconds - (time.perf_counter() - started)
-        return self.count + max(2 * PILOT_STEPS, int(remaining / per_step))
 
     def _draw(self) -> dict[str, np.ndarray]:
         return {"topics": self.topics(), "mixture_spread": self.latents.mixtures.std(axis=0).mean()}

@@ -1,0 +1,96 @@
+"""What the engines of all models share: a plan of steps, and the chunks that carry it out."""
+
+import abc
+import time
+from typing import Any
+
+import numpy as np
+
+from geodrift.models._plan import Plan, Progress
+
+PILOT_STEPS = 100  # timed to turn seconds into a number of steps
+COMPILING_STEPS = 3  # taken before the pilot, untimed
+CHUNK_SECONDS = 0.5
+
+
+class PlannedChain(abc.ABC):
+    """One chain whose warm-up, draws and length are functions of its step count.
+
+    A subclass sets ``settings`` (with ``warm_up_fraction`` and ``num_draws``) and calls `start_plan`.
+    """
+
+    settings: Any
+    count: int
+    plan_made: Plan
+
+    @abc.abstractmethod
+    def _step(self) -> Any:
+        """One step; returns its outcome, which is true."""
+
+    @abc.abstractmethod
+    def _draw(self) -> dict[str, np.ndarray]:
+        """What is stored of the present state."""
+
+    @abc.abstractmethod
+    def _metrics(self, outcomes: list[Any]) -> dict[str, float]:
+        """Numbers to show of a chunk's outcomes."""
+
+    def start_plan(self) -> None:
+        """No step taken, none planned."""
+        self.count, self.plan_made = 0, Plan(0, 0, 1)
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether the next step is warm-up."""
+        return self.plan_made.total == 0 or self.count < self.plan_made.warm_up
+
+    def plan_dict(self) -> dict:
+        """The plan, for JSON."""
+        return self.plan_made._asdict()
+
+    def plan(self, *, seconds: float | None = None, steps: int | None = None) -> None:
+        """Fix the number of steps.
+
+        After a plan is done, or when seconds reach beyond it, it is extended at the same thinning.
+
+        Args:
+            seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the
+                chain itself.
+            steps: Total number of steps of the plan, or of those to add to one that is made.
+
+        Raises:
+            ValueError: Not exactly one of them is given, or it is not positive.
+        """
+        if (seconds is None) == (steps is None):
+            raise ValueError("give either seconds or steps")
+        if not (seconds or steps or 0) > 0:
+            raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
+        wanted = self.plan_made.total + (steps or 0) if seconds is None else self._count_after(seconds)
+        if self.plan_made.total == 0:
+            self.plan_made = Plan.of(wanted, self.settings.warm_up_fraction, self.settings.num_draws)
+        else:
+            self.plan_made = self.plan_made._replace(total=max(wanted, self.plan_made.total))
+
+    def advance(self) -> Progress | None:
+        """About half a second of steps; None when the plan is done.
+
+        Raises:
+            SamplingError: The chain met a number that is not finite, or more gradient noise than it can
+                subtract.
+        """
+        if self.count >= self.plan_made.total:
+            return None
+        started, outcomes, draws = time.perf_counter(), [], []
+        while self.count < self.plan_made.total and time.perf_counter() - started < CHUNK_SECONDS:
+            outcomes.append(self._step())
+            if self.plan_made.stores(self.count):
+                draws.append(self._draw())
+        phase = "warm-up" if self.count <= self.plan_made.warm_up else "sampling"
+        return Progress(self.count, self.plan_made.total, phase, self._metrics(outcomes), draws)
+
+    def _count_after(self, seconds: float) -> int:
+        started = time.perf_counter()
+        steps = [time.perf_counter() for _ in range(COMPILING_STEPS + PILOT_STEPS) if self._step()]
+        per_step = (steps[-1] - steps[COMPILING_STEPS - 1]) / PILOT_STEPS
+        remaining = seconds - (time.perf_counter() - started)
+        return self.count + max(2 * PILOT_STEPS, int(remaining / per_step))

@@ -1,0 +1,6 @@
+"""Latent Dirichlet allocation: Blei, Ng and Jordan (2003); Griffiths and Steyvers (2004)."""
+
+from geodrift.models.latent_dirichlet_allocation._engine import Engine as Engine
+from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings
+
+__all__ = ["Engine", "Settings"]

@@ -1,0 +1,90 @@
+"""The documents of a minibatch as the kernels take them, and where each document's tokens are kept."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Int
+
+BLOCK = 8192  # documents of one block of a pass over the corpus
+
+
+class Minibatch(NamedTuple):
+    """Rows of counts whose columns are renumbered to the words that occur."""
+
+    documents: np.ndarray  # their numbers, [S]
+    indptr: np.ndarray  # [S + 1]
+    words: np.ndarray  # of each entry, as a row of ``vocabulary``, [nnz] int32
+    counts: np.ndarray  # [nnz] int32
+    vocabulary: np.ndarray  # the distinct words, increasing, [W]
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of all its documents."""
+        return int(self.counts.sum())
+
+
+class TokenSource:
+    """The corpus as minibatches of tokens.
+
+    Args:
+        corpus: Anything with ``num_documents``, ``num_words`` and ``rows(numbers) -> csr_matrix`` of counts.
+
+    Attributes:
+        starts: Where each document's tokens begin in one vector of all tokens, [D + 1].
+
+    Raises:
+        ValueError: There is no token at all, or a count is not a whole number.
+    """
+
+    def __init__(self, corpus: Any) -> None:
+        self.corpus = corpus
+        self.num_documents, self.num_words = int(corpus.num_documents), int(corpus.num_words)
+        lengths = [_whole_counts(rows) for _, rows in self._blocks()]
+        self.starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
+        if self.num_tokens == 0:
+            raise ValueError("the corpus has no words: there is nothing to fit")
+        self._place = np.full(self.num_words, -1, np.int32)
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of the corpus."""
+        return int(self.starts[-1])
+
+    def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
+        """The given documents; cost O(V + nnz)."""
+        rows = self.corpus.rows(documents)
+        words = np.empty(rows.nnz, np.int32)
+        vocabulary = _renumber(rows.indices, words, self._place)
+        counts = rows.data.astype(np.int32)
+        return Minibatch(np.asarray(documents, np.int64), rows.indptr, words, counts, vocabulary)
+
+    def _blocks(self) -> Iterator[tuple[np.ndarray, sp.csr_matrix]]:
+        for start in range(0, self.num_documents, BLOCK):
+            documents = np.arange(start, min(start + BLOCK, self.num_documents))
+            yield documents, self.corpus.rows(documents)
+
+
+def _whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
+    """Tokens of each row."""
+    if not np.array_equal(rows.data, np.rint(rows.data)):
+        raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
+    ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]
+    return np.diff(ends)
+
+
+@numba.njit(cache=True)
+def _renumber(columns: np.ndarray, words: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Fill ``words`` with each column's place among the distinct ones; ``place`` [V] is -1 before and after."""
+    for column in columns:
+        place[column] = 0
+    vocabulary = np.flatnonzero(place == 0)
+    for i in range(vocabulary.shape[0]):
+        place[vocabulary[i]] = i
+    for i in range(columns.shape[0]):
+        words[i] = place[columns[i]]
+    for word in vocabulary:
+        place[word] = -1
+    return vocabulary

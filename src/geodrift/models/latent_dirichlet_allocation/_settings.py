@@ -1,0 +1,96 @@
+"""Hyperparameters of latent Dirichlet allocation and of its sampler."""
+
+import dataclasses
+import math
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+MAX_TOPICS = 2**16
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is fixed while the topics are sampled.
+
+    Attributes:
+        n_topics: K, from 2 to 65,536.
+        doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum), or K of them.
+        topic_word_prior: eta, each word's Dirichlet parameter.
+        batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
+            None: as many as hold K V tokens (V words), so that drawing the topics costs no more than drawing
+            the assignments.
+        early_sweeps: Sweeps over each document when it is first seen, in minibatches of S / 4.
+        sweeps: Sweeps over each document of a minibatch after that.
+        num_draws: Posterior draws stored by one plan.
+        warm_up_fraction: Part of a plan's steps that is warm-up; at least 140 steps are, or half of a
+            shorter plan.
+
+    Raises:
+        ValueError: A value is outside what its line allows.
+    """
+
+    n_topics: int = 20
+    doc_topic_prior: float | tuple[float, ...] = 0.1
+    topic_word_prior: float = 0.01
+    batch_size: int | None = None
+    early_sweeps: int = 8
+    sweeps: int = 1
+    num_draws: int = 100
+    warm_up_fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _check_whole("n_topics", self.n_topics, 2, MAX_TOPICS)
+        for name in ("batch_size", "early_sweeps", "sweeps", "num_draws"):
+            if not (name == "batch_size" and self.batch_size is None):
+                _check_whole(name, getattr(self, name), 1)
+        prior = self.doc_topic_prior
+        if isinstance(prior, tuple | list | np.ndarray):
+            object.__setattr__(self, "doc_topic_prior", tuple(float(value) for value in prior))
+            if len(prior) != self.n_topics:
+                raise ValueError(
+                    f"doc_topic_prior has {len(prior)} values: must be one number or one for each of the "
+                    f"{self.n_topics} topics"
+                )
+        for value in np.atleast_1d(np.asarray(self.doc_topic_prior)):
+            _check_positive("doc_topic_prior", value)
+        _check_positive("topic_word_prior", self.topic_word_prior)
+        if not 0.0 <= self.warm_up_fraction < 1.0:
+            raise ValueError(
+                f"warm_up_fraction must be at least 0 and below 1, got {self.warm_up_fraction!r}"
+            )
+
+    @property
+    def document_prior(self) -> Float[np.ndarray, " K"]:
+        """Alpha, [K] float32."""
+        return np.broadcast_to(np.asarray(self.doc_topic_prior, np.float32), self.n_topics).copy()
+
+    def to_dict(self) -> dict:
+        """Plain values for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict) -> "Settings":
+        """The settings that `to_dict` wrote.
+
+        Raises:
+            ValueError: A name is not a setting.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ValueError(f"unknown settings {unknown}; known are {sorted(known)}")
+        return cls(**values)
+
+
+def _check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}")
+
+
+def _check_positive(name: str, value: ArrayLike) -> None:
+    if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")

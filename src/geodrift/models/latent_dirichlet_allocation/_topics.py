@@ -1,0 +1,102 @@
+r"""The topics given all assignments: Dirichlet draws, of the words that are needed and no more.
+
+Given all assignments, topic k is Dirichlet(eta + N_k.), independent of the others. By the aggregation of a Dirichlet, with W of V words
+in a minibatch,
+
+.. math:: g_{kw} \sim \mathrm{Gamma}(\eta + N_{kw}), \quad R_k \sim \mathrm{Gamma}\Big(\sum_{w' \notin W} (\eta + N_{kw'})\Big), \quad
+    \pi_{kw} = \frac{g_{kw}}{\sum_{W} g_k + R_k}
+
+has exactly the law of those W entries, at a cost of O(K W) for a vocabulary of any size.
+"""
+
+import math
+
+import numba
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift._random_streams import open_family, open_member
+from geodrift.processes._host_gamma import gamma
+from geodrift.processes._host_normal_exponential import exponential
+
+# Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum beside
+# a word's other topics long before.
+_LEAST_LOG = -80.0
+_REST = -2  # in the place of a word in the name of the streams of R_k
+
+
+@numba.njit(cache=True, parallel=True)
+def _gammas(
+    word_topic: np.ndarray, words: np.ndarray, prior: float, seed: int, chain: int, step: int
+) -> np.ndarray:
+    """Gamma(prior + N_kw) for the given words, [W, K]; a stream for each word."""
+    num_topics = word_topic.shape[1]
+    draws = np.empty((words.shape[0], num_topics))
+    family = open_family(seed, chain, step)
+    for i in numba.prange(words.shape[0]):
+        stream = open_member(family, words[i])
+        for topic in range(num_topics):
+            shape = prior + word_topic[words[i], topic]
+            if shape >= 1.0:
+                draws[i, topic], stream = gamma(shape, stream)
+                continue
+            # Gamma(s) = Gamma(s + 1) U^(1/s).
+            fall, stream = exponential(stream)
+            if -fall / shape < _LEAST_LOG:
+                draws[i, topic] = 0.0
+                continue
+            draws[i, topic], stream = gamma(shape + 1.0, stream)
+            draws[i, topic] *= math.exp(-fall / shape)
+    return draws
+
+
+@numba.njit(cache=True)
+def _rest(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarray:
+    """R_k, [K]; 0 where there are no other words."""
+    stream = open_member(open_family(seed, chain, step), _REST)
+    draws = np.zeros(shapes.shape[0])
+    for topic in range(shapes.shape[0]):
+        if shapes[topic] > 0.0:
+            draws[topic], stream = gamma(shapes[topic] + 1.0, stream)
+            fall, stream = exponential(stream)
+            draws[topic] *= math.exp(-fall / shapes[topic])
+    return draws
+
+
+def draw_topics(
+    word_topic: Int[np.ndarray, "V K"],
+    topic_totals: Int[np.ndarray, " K"],
+    words: Int[np.ndarray, " W"],
+    prior: float,
+    *,
+    seed: int,
+    chain: int,
+    step: int,
+) -> Float[np.ndarray, "W K"]:
+    """An exact joint draw of the topics' entries for some words, given all assignments.
+
+    Args:
+        word_topic: N, [V, K].
+        topic_totals: Its sums over words, [K].
+        words: Distinct words, [W].
+        prior: eta, each word's Dirichlet parameter.
+        seed: Seed of the chain's random numbers.
+        chain: Number of the chain.
+        step: Number of the step.
+
+    Returns:
+        pi, [W, K] float32; its columns sum to 1 where ``words`` are all words.
+    """
+    draws = _gammas(word_topic, words, prior, seed, chain, step)
+    others = word_topic.shape[0] - len(words)
+    inside = word_topic[words].sum(axis=0, dtype=np.int64)
+    rest = _rest(prior * others + (topic_totals - inside if others else 0.0 * inside), seed, chain, step)
+    return (draws / (draws.sum(axis=0) + rest)).astype(np.float32)
+
+
+def expected_topics(
+    word_topic: Float[np.ndarray, "W K"], topic_totals: Float[np.ndarray, " K"], prior: float, num_words: int
+) -> Float[np.ndarray, "W K"]:
+    """The topics' mean given all assignments, (eta + N_kw) / (V eta + N_k), [W, K] float32."""
+    scale = np.float32(1.0) / (topic_totals + prior * num_words).astype(np.float32)
+    return (word_topic.astype(np.float32) + np.float32(prior)) * scale
