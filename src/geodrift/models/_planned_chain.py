@@ -2,6 +2,7 @@
 
 import abc
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class PlannedChain(abc.ABC):
 
     @abc.abstractmethod
     def _step(self) -> Any:
-        """One step; returns its outcome, which is true."""
+        """One step; returns its outcome."""
 
     @abc.abstractmethod
     def _draw(self) -> dict[str, np.ndarray]:
@@ -88,9 +89,29 @@ class PlannedChain(abc.ABC):
         phase = "warm-up" if self.count <= self.plan_made.warm_up else "sampling"
         return Progress(self.count, self.plan_made.total, phase, self._metrics(outcomes), draws)
 
-    def _count_after(self, seconds: float) -> int:
+    def _timed_step(self) -> float:
+        """One step; returns its seconds."""
         started = time.perf_counter()
-        steps = [time.perf_counter() for _ in range(COMPILING_STEPS + PILOT_STEPS) if self._step()]
-        per_step = (steps[-1] - steps[COMPILING_STEPS - 1]) / PILOT_STEPS
-        remaining = seconds - (time.perf_counter() - started)
-        return self.count + max(2 * PILOT_STEPS, int(remaining / per_step))
+        self._step()
+        return time.perf_counter() - started
+
+    def _count_after(self, seconds: float) -> int:
+        """The count at which a run of ``seconds`` from now ends; takes a few of its steps."""
+        return steps_in(seconds, self._timed_step, self.count)
+
+
+def steps_in(seconds: float, step: Callable[[], float], count: int) -> int:
+    """The count at which ``seconds`` end that begin at ``count``, for steps of equal length.
+
+    Args:
+        seconds: From now on.
+        step: Takes one step and returns its seconds; it is called `COMPILING_STEPS` + `PILOT_STEPS` times.
+        count: Steps taken until now.
+
+    Returns:
+        A number of steps, at least twice the pilot's beyond those taken in it.
+    """
+    paces = [step() for _ in range(COMPILING_STEPS + PILOT_STEPS)]
+    remaining = seconds - sum(paces)
+    per_step = sum(paces[COMPILING_STEPS:]) / PILOT_STEPS
+    return count + len(paces) + max(2 * PILOT_STEPS, int(remaining / per_step))

@@ -4,22 +4,24 @@ With the topics :math:`\pi` fixed and a document's mixture integrated out, token
 
 .. math:: p(z_i = k \mid z_{-i}) \propto (\alpha_k + n_{dk}^{-i})\, \pi_{kw}
 
-(Patterson and Teh 2013, eq. 11, with the normalised topics of their eq. 8). The sum has a part of the document, in which only its own
-topics count, and a part of the prior, :math:`\alpha_k \pi_{kw}`, whose cumulative sums are one table for all tokens of a word, exact
-because the topics are fixed. A draw costs the number of topics in the document, and log K more where it falls on the prior's part.
+(Patterson and Teh 2013, eq. 11, with the normalised topics of their eq. 8). The sum has a part of the
+document, in which only its own topics count, and a part of the prior, :math:`\alpha_k \pi_{kw}`, whose
+cumulative sums are one table for all tokens of a word, exact because the topics are fixed. A draw costs the
+number of topics in the document, and log K more where it falls on the prior's part.
 """
 
 import numba
 import numpy as np
+from jaxtyping import Float, Int
 
 from geodrift._random_streams import next_word, open_family, open_member
+from geodrift.models._two_forms import TwoForms
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
 
 _TO_UNIT = np.float32(2.0**-24)
 
 
-@numba.njit(cache=True, parallel=True)
-def prior_tables(topics: np.ndarray, doc_topic_prior: np.ndarray) -> np.ndarray:
-    """Cumulative sums over k of alpha_k pi_kw, [W, K]; ``topics`` is [W, K]."""
+def _prior_tables(topics: np.ndarray, doc_topic_prior: np.ndarray) -> np.ndarray:
     tables = np.empty_like(topics)
     for word in numba.prange(topics.shape[0]):
         total = np.float32(0.0)
@@ -27,6 +29,14 @@ def prior_tables(topics: np.ndarray, doc_topic_prior: np.ndarray) -> np.ndarray:
             total += doc_topic_prior[topic] * topics[word, topic]
             tables[word, topic] = total
     return tables
+
+
+_tables_of = TwoForms(_prior_tables, worth_threads=200_000)
+
+
+def prior_tables(topics: Float[np.ndarray, "W K"], doc_topic_prior: Float[np.ndarray, " K"]) -> np.ndarray:
+    """Cumulative sums over k of alpha_k pi_kw, [W, K] float32."""
+    return _tables_of(topics.size, topics, doc_topic_prior)
 
 
 @numba.njit(cache=True)
@@ -102,8 +112,7 @@ def _sweeps(
                 token += 1
 
 
-@numba.njit(cache=True, parallel=True)
-def redraw(
+def _redraw(
     documents: np.ndarray,
     indptr: np.ndarray,
     words: np.ndarray,
@@ -118,23 +127,6 @@ def redraw(
     chain: int,
     step: int,
 ) -> None:
-    """Sweeps over the tokens of a minibatch, in place.
-
-    Args:
-        documents: Their numbers, which name their random streams, [S].
-        indptr: Of the minibatch's rows, [S + 1].
-        words: Rows of ``topics``, one an entry, [nnz].
-        counts: Whole numbers, [nnz].
-        starts: Where each document's tokens begin in ``assignments``, [S].
-        assignments: z of all tokens, in the order of the entries.
-        topics: pi, [W, K] float32.
-        tables: From `prior_tables`.
-        num_sweeps: Sweeps over each document.
-        first: Whether these documents have no assignments yet.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number of the step.
-    """
     family = open_family(seed, chain, step)
     for row in numba.prange(documents.shape[0]):
         entries = slice(indptr[row], indptr[row + 1])
@@ -149,6 +141,56 @@ def redraw(
             first,
             open_member(family, documents[row]),
         )
+
+
+_redraw_forms = TwoForms(_redraw, worth_threads=10_000)
+
+
+def redraw(
+    batch: Minibatch,
+    starts: Int[np.ndarray, " S"],
+    assignments: Int[np.ndarray, " n"],
+    topics: Float[np.ndarray, "W K"],
+    doc_topic_prior: Float[np.ndarray, " K"],
+    *,
+    sweeps: int,
+    first: bool,
+    seed: int,
+    chain: int,
+    step: int,
+) -> None:
+    """Sweeps over the tokens of a minibatch, in place.
+
+    Args:
+        batch: Its documents' numbers name their random streams.
+        starts: Where each document's tokens begin in ``assignments``.
+        assignments: z of all tokens, in the order of the entries.
+        topics: pi of the minibatch's words, float32.
+        doc_topic_prior: alpha, float32.
+        sweeps: Sweeps over each document.
+        first: Whether these documents have no assignments yet.
+        seed: Seed of the chain's random numbers.
+        chain: Number of the chain.
+        step: Number that names the random streams, with the three others.
+    """
+    tables = prior_tables(topics, doc_topic_prior)
+    rows, work = batch.indptr, sweeps * batch.num_tokens
+    _redraw_forms(
+        work,
+        batch.documents,
+        rows,
+        batch.words,
+        batch.counts,
+        starts,
+        assignments,
+        topics,
+        tables,
+        sweeps,
+        first,
+        seed,
+        chain,
+        step,
+    )
 
 
 @numba.njit(cache=True)

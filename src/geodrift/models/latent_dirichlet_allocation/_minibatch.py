@@ -77,7 +77,7 @@ def _whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
 
 @numba.njit(cache=True)
 def _renumber(columns: np.ndarray, words: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Fill ``words`` with each column's place among the distinct ones; ``place`` [V] is -1 before and after."""
+    """Fill ``words`` with each column's place among the distinct ones; ``place`` [V] is -1 at both ends."""
     for column in columns:
         place[column] = 0
     vocabulary = np.flatnonzero(place == 0)

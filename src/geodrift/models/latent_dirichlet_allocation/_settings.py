@@ -2,11 +2,13 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
 MAX_TOPICS = 2**16
+METHODS = ("gibbs",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +19,7 @@ class Settings:
         n_topics: K, from 2 to 65,536.
         doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum), or K of them.
         topic_word_prior: eta, each word's Dirichlet parameter.
+        method: "gibbs": every token's assignment is kept, and topics are drawn given all of them.
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
             None: as many as hold K V tokens (V words), so that drawing the topics costs no more than drawing
             the assignments.
@@ -33,6 +36,7 @@ class Settings:
     n_topics: int = 20
     doc_topic_prior: float | tuple[float, ...] = 0.1
     topic_word_prior: float = 0.01
+    method: str = "gibbs"
     batch_size: int | None = None
     early_sweeps: int = 8
     sweeps: int = 1
@@ -56,6 +60,8 @@ class Settings:
         for value in np.atleast_1d(np.asarray(self.doc_topic_prior)):
             _check_positive("doc_topic_prior", value)
         _check_positive("topic_word_prior", self.topic_word_prior)
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
         if not 0.0 <= self.warm_up_fraction < 1.0:
             raise ValueError(
                 f"warm_up_fraction must be at least 0 and below 1, got {self.warm_up_fraction!r}"
@@ -84,11 +90,11 @@ class Settings:
         return cls(**values)
 
 
-def _check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}")
+def _check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    allowed = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not allowed or (most is not None and value > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}")
 
 
 def _check_positive(name: str, value: ArrayLike) -> None:

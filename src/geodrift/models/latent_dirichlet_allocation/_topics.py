@@ -1,9 +1,12 @@
 r"""The topics given all assignments: Dirichlet draws, of the words that are needed and no more.
 
-Given all assignments, topic k is Dirichlet(eta + N_k.), independent of the others. By the aggregation of a Dirichlet, with W of V words
-in a minibatch,
+Given all assignments, topic k is Dirichlet(eta + N_k.), independent of the others. By the aggregation of a
+Dirichlet, with W of V words in a minibatch,
 
-.. math:: g_{kw} \sim \mathrm{Gamma}(\eta + N_{kw}), \quad R_k \sim \mathrm{Gamma}\Big(\sum_{w' \notin W} (\eta + N_{kw'})\Big), \quad
+.. math::
+
+    g_{kw} \sim \mathrm{Gamma}(\eta + N_{kw}), \quad
+    R_k \sim \mathrm{Gamma}\Big(\sum_{w' \notin W} (\eta + N_{kw'})\Big), \quad
     \pi_{kw} = \frac{g_{kw}}{\sum_{W} g_k + R_k}
 
 has exactly the law of those W entries, at a cost of O(K W) for a vocabulary of any size.
@@ -16,16 +19,30 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift._random_streams import open_family, open_member
+from geodrift.models._two_forms import TwoForms
 from geodrift.processes._host_gamma import gamma
 from geodrift.processes._host_normal_exponential import exponential
 
-# Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum beside
-# a word's other topics long before.
+# Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum
+# beside a word's other topics long before.
 _LEAST_LOG = -80.0
-_REST = -2  # in the place of a word in the name of the streams of R_k
+# In the place of a word in the name of a stream: that of R_k; those below it are of one topic each.
+_REST = -2
 
 
-@numba.njit(cache=True, parallel=True)
+@numba.njit(cache=True)
+def _gamma_or_nothing(shape: float, stream: np.uint64) -> tuple[float, np.uint64]:
+    """A Gamma draw and the stream after it; 0 where shape < 1 and it is below exp(`_LEAST_LOG`) or so."""
+    if shape >= 1.0:
+        return gamma(shape, stream)
+    # Gamma(s) = Gamma(s + 1) U^(1/s).
+    fall, stream = exponential(stream)
+    if -fall / shape < _LEAST_LOG:
+        return 0.0, stream
+    draw, stream = gamma(shape + 1.0, stream)
+    return draw * math.exp(-fall / shape), stream
+
+
 def _gammas(
     word_topic: np.ndarray, words: np.ndarray, prior: float, seed: int, chain: int, step: int
 ) -> np.ndarray:
@@ -36,18 +53,11 @@ def _gammas(
     for i in numba.prange(words.shape[0]):
         stream = open_member(family, words[i])
         for topic in range(num_topics):
-            shape = prior + word_topic[words[i], topic]
-            if shape >= 1.0:
-                draws[i, topic], stream = gamma(shape, stream)
-                continue
-            # Gamma(s) = Gamma(s + 1) U^(1/s).
-            fall, stream = exponential(stream)
-            if -fall / shape < _LEAST_LOG:
-                draws[i, topic] = 0.0
-                continue
-            draws[i, topic], stream = gamma(shape + 1.0, stream)
-            draws[i, topic] *= math.exp(-fall / shape)
+            draws[i, topic], stream = _gamma_or_nothing(prior + word_topic[words[i], topic], stream)
     return draws
+
+
+_gammas_forms = TwoForms(_gammas, worth_threads=20_000)
 
 
 @numba.njit(cache=True)
@@ -57,10 +67,24 @@ def _rest(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarray:
     draws = np.zeros(shapes.shape[0])
     for topic in range(shapes.shape[0]):
         if shapes[topic] > 0.0:
-            draws[topic], stream = gamma(shapes[topic] + 1.0, stream)
-            fall, stream = exponential(stream)
-            draws[topic] *= math.exp(-fall / shapes[topic])
+            draws[topic], stream = _gamma_or_nothing(shapes[topic], stream)
     return draws
+
+
+@numba.njit(cache=True)
+def _tiny(shapes: np.ndarray, item: int, seed: int, chain: int, step: int) -> np.ndarray:
+    """Gamma draws divided by the largest of them, given that each is 0 by `_gamma_or_nothing`.
+
+    Given that an exponential is above a bound, what it is beyond the bound is exponential again: the draws
+    are exp(`_LEAST_LOG`) times Gamma draws of the same shapes.
+    """
+    stream, logs = open_member(open_family(seed, chain, step), item), np.full(shapes.shape[0], -np.inf)
+    for i in range(shapes.shape[0]):
+        if shapes[i] > 0.0:
+            draw, stream = gamma(shapes[i] + 1.0, stream)
+            fall, stream = exponential(stream)
+            logs[i] = math.log(draw) - fall / shapes[i]
+    return np.exp(logs - logs.max())
 
 
 def draw_topics(
@@ -87,11 +111,17 @@ def draw_topics(
     Returns:
         pi, [W, K] float32; its columns sum to 1 where ``words`` are all words.
     """
-    draws = _gammas(word_topic, words, prior, seed, chain, step)
+    draws = _gammas_forms(len(words) * word_topic.shape[1], word_topic, words, prior, seed, chain, step)
     others = word_topic.shape[0] - len(words)
     inside = word_topic[words].sum(axis=0, dtype=np.int64)
-    rest = _rest(prior * others + (topic_totals - inside if others else 0.0 * inside), seed, chain, step)
-    return (draws / (draws.sum(axis=0) + rest)).astype(np.float32)
+    rest_shapes = prior * others + (topic_totals - inside if others else 0.0 * inside)
+    rest = _rest(rest_shapes, seed, chain, step)
+    sums = draws.sum(axis=0) + rest
+    for topic in np.flatnonzero(sums == 0.0):
+        shapes = np.append(prior + word_topic[words, topic], rest_shapes[topic])
+        drawn = _tiny(shapes, _REST - 1 - topic, seed, chain, step)
+        draws[:, topic], sums[topic] = drawn[:-1], drawn.sum()
+    return (draws / sums).astype(np.float32)
 
 
 def expected_topics(

@@ -1,0 +1,52 @@
+"""What the engine asks of the part that moves the topics."""
+
+import abc
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.models._planned_chain import steps_in
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
+
+
+class TopicMove(abc.ABC):
+    """Assignments of a minibatch given the topics, then the topics given the assignments.
+
+    The engine chooses the documents and counts the steps; the move holds the rest of the chain's state.
+    """
+
+    @abc.abstractmethod
+    def documents_at(self, count: int) -> int:
+        """Documents of the step after ``count`` steps, at most those of the corpus."""
+
+    @abc.abstractmethod
+    def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
+        """One step; random numbers are named by (seed, chain, count). Returns its number of token draws."""
+
+    @abc.abstractmethod
+    def topics(self, count: int) -> Float[np.ndarray, "K V"]:
+        """A draw of the topics after ``count`` steps, float32 rows that sum to 1."""
+
+    @abc.abstractmethod
+    def expected_topics(self) -> Float[np.ndarray, "K V"]:
+        """The topics' mean given the present assignments or counts, float32 rows that sum to 1."""
+
+    @abc.abstractmethod
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit."""
+
+    @abc.abstractmethod
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers of the present state to show."""
+        return {}
+
+    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
+        """The count at which a run of ``seconds`` from ``count`` on ends.
+
+        Takes steps to learn their pace: ``step`` takes one and returns its seconds.
+        """
+        return steps_in(seconds, step, count)

@@ -1,0 +1,222 @@
+"""Latent Dirichlet allocation with kept assignments: its law against enumeration, and its reproducibility."""
+
+import numba
+import numpy as np
+import pytest
+from scipy import stats
+
+from geodrift.models.latent_dirichlet_allocation import Engine, Settings
+from geodrift.models.latent_dirichlet_allocation._assignment_kernel import redraw
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
+from geodrift.processes._host_moves import cir_moves
+from law_checks import assert_means
+from models import lda_problem as problem
+
+SETTINGS = {
+    "n_topics": 2,
+    "doc_topic_prior": problem.DOC_TOPIC_PRIOR,
+    "topic_word_prior": problem.TOPIC_WORD_PRIOR,
+}
+
+
+def run(steps, *, seed=0, chain=0, **settings):
+    engine = Engine(problem.corpus(), Settings(**SETTINGS | settings), seed=seed, chain=chain)
+    engine.plan(steps=steps)
+    return engine
+
+
+def test_assignments_and_topics_have_the_law_of_enumeration():
+    every, p, in_words = problem.posterior()
+    first, second = problem.topic_moments(p, in_words)
+    size = every.shape[1]
+    pairs = np.triu_indices(size, 1)
+
+    def statistics(z):
+        return np.concatenate([z == 1, (z[..., pairs[0]] == z[..., pairs[1]])], axis=-1).astype(float)
+
+    draws = []
+    for chain in range(40):
+        engine, kept = run(340, chain=chain, batch_size=2, warm_up_fraction=0.1), []
+        while engine.count < 340:
+            engine._step()
+            if engine.count > engine.plan_made.warm_up + 20:
+                topics = engine.topics()
+                kept.append(
+                    np.concatenate([statistics(engine.move.assignments), topics.ravel(), (topics**2).ravel()])
+                )
+        draws.append(kept)
+    exact = np.concatenate([p @ statistics(every), first.ravel(), second.ravel()])
+    assert_means(np.array(draws), exact)
+
+
+def test_redrawn_assignments_have_their_conditional_law():
+    copies, words, counts = 40_000, np.array([0, 2], np.int32), np.array([3, 1], np.int32)
+    topics = np.array([[0.5, 0.2, 0.05], [0.3, 0.3, 0.3], [0.2, 0.5, 0.65]], np.float32)
+    alpha = np.array([0.2, 0.5, 1.1], np.float32)
+    starts = 4 * np.arange(copies)
+    assignments = np.zeros(4 * copies, np.uint8)
+    entries = np.arange(0, 2 * copies + 1, 2, dtype=np.int32)
+    batch = Minibatch(
+        np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
+    )
+    redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=True, seed=5, chain=0, step=0)
+    every, p = document_law(np.repeat(words, counts), topics, alpha)
+    states = assignments.reshape(copies, 4) @ 3 ** np.arange(3, -1, -1)
+    observed = np.bincount(states, minlength=len(every))
+    common = p * copies > 5
+    merged = [np.append(x[common], x[~common].sum()) for x in (observed, p * copies)]
+    assert stats.chisquare(*merged).pvalue > 0.01
+
+
+def document_law(words, topics, alpha):
+    """Every assignment of one document's tokens and its probability; ``topics`` is [word, topic]."""
+    every = problem.assignments_of(len(alpha), len(words))
+    rises = np.ones(len(every))
+    seen = np.tile(np.asarray(alpha, float), (len(every), 1))
+    for token, word in enumerate(words):
+        rows = np.arange(len(every)), every[:, token]
+        rises *= seen[rows] * topics[word, every[:, token]]
+        seen[rows] += 1
+    return every, rises / rises.sum()
+
+
+def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
+    counts = np.array([[0, 3], [2, 0], [0, 0], [5, 1], [1, 7]], np.int32)
+    words, prior = np.array([1, 2, 3]), 0.3
+    shapes = prior + counts
+    totals = shapes.sum(axis=0)
+    draws = np.array(
+        [
+            draw_topics(counts, counts.sum(axis=0), words, prior, seed=3, chain=0, step=step)
+            for step in range(20_000)
+        ]
+    )
+    first = shapes[words] / totals
+    second = (shapes[words][:, None] * shapes[words][None]) / (totals * (totals + 1))
+    second += np.eye(3)[:, :, None] * (shapes[words] / (totals * (totals + 1)))
+    products = draws[:, :, None, :] * draws[:, None, :, :]
+    assert_means(draws[:, None], first, comparisons=24)
+    assert_means(products[:, None], second, comparisons=24)
+
+
+def test_topics_of_all_words_sum_to_one():
+    counts = np.arange(8, dtype=np.int32).reshape(4, 2)
+    draw = draw_topics(counts, counts.sum(axis=0), np.arange(4), 0.1, seed=0, chain=0, step=0)
+    np.testing.assert_allclose(draw.sum(axis=0), 1.0, atol=1e-6)
+
+
+def test_topics_of_few_words_with_a_small_prior():
+    """All gammas of a topic are 0 in double precision, and one of its words has nearly all probability."""
+    counts = np.zeros((3, 2), np.int32)
+    draws = np.array(
+        [
+            draw_topics(counts, counts.sum(axis=0), np.arange(3), 0.001, seed=3, chain=0, step=step)
+            for step in range(3000)
+        ]
+    )
+    np.testing.assert_allclose(draws.sum(axis=1), 1.0, atol=1e-6)
+    assert_means(draws[:, None], np.full((3, 2), 1 / 3), comparisons=12)
+    assert_means(draws[:, None] ** 2, np.full((3, 2), 1.001 / 3 / 1.003), comparisons=12)
+
+
+def test_moves_of_gammas_need_their_sum_drawn_anew():
+    """Gammas that moves of their Cox-Ingersoll-Ross process keep hold a sum of the assignments before.
+
+    Assignments see only their quotients, so given new assignments the sum has a law that is not its old one.
+    """
+    counts = np.array([[2, 1, 0], [0, 1, 1]])
+    every, p, _ = problem.posterior(counts)
+    states = 2 ** np.arange(every.shape[1])[::-1]
+    distances = {}
+    for drawn_anew in (True, False):
+        law = gibbs_with_moves(counts, drawn_anew) @ states
+        distances[drawn_anew] = 0.5 * np.abs(np.bincount(law.ravel(), minlength=len(p)) / law.size - p).sum()
+    assert distances[True] < 0.0055
+    assert distances[False] > 0.0075
+
+
+def gibbs_with_moves(corpus, drawn_anew, chains=20_000, steps=60, kept=30, step_size=0.3):
+    """Draws of the assignments, [draw, chain, token], when the topics take one CIR move a step."""
+    rng = np.random.default_rng(2)
+    documents, words = problem.tokens(corpus)
+    num_words, prior = corpus.shape[1], problem.TOPIC_WORD_PRIOR
+    z = rng.integers(0, 2, (chains, len(words)))
+    theta = rng.standard_gamma(1.0, (chains, num_words, 2))
+    alpha, draws = np.array(problem.DOC_TOPIC_PRIOR), []
+    rows = np.arange(chains)
+    for step in range(steps):
+        pi = theta / theta.sum(axis=1, keepdims=True)
+        for token in range(len(words)):
+            others = (documents == documents[token]) & (np.arange(len(words)) != token)
+            ones = z[:, others].sum(axis=1)
+            weight = alpha + np.stack([others.sum() - ones, ones], axis=1)
+            weight = weight * pi[:, words[token]]
+            z[:, token] = rng.random(chains) * weight.sum(axis=1) < weight[:, 1]
+        counts = np.zeros((chains, num_words, 2))
+        for token in range(len(words)):
+            counts[rows, words[token], z[:, token]] += 1
+        shapes = prior + counts
+        if drawn_anew:
+            sums = rng.standard_gamma(shapes.sum(axis=1, keepdims=True))
+            theta = pi * sums
+        moved = cir_moves(np.log(theta).ravel(), shapes.ravel(), step_size, seed=step)
+        theta = np.exp(moved).reshape(theta.shape)
+        if step >= steps - kept:
+            draws.append(z.copy())
+    return np.array(draws)
+
+
+def random_corpus():
+    rng = np.random.default_rng(4)
+    return problem.corpus(rng.poisson(0.4, (300, 50)))
+
+
+def draws_of(engine, steps):
+    engine.plan(steps=steps)
+    draws = []
+    while (progress := engine.advance()) is not None:
+        draws += [draw["topics"] for draw in progress.draws]
+    return np.array(draws)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    settings = Settings(n_topics=5, batch_size=90)
+    threads = numba.get_num_threads()
+    try:
+        runs = []
+        for number in (1, threads):
+            numba.set_num_threads(number)
+            runs.append(draws_of(Engine(random_corpus(), settings, seed=3), 60))
+    finally:
+        numba.set_num_threads(threads)
+    np.testing.assert_array_equal(*runs)
+    assert not np.array_equal(runs[0], draws_of(Engine(random_corpus(), settings, seed=4), 60))
+
+
+@pytest.mark.parametrize("cut", [2, 9, 45])
+def test_put_down_and_taken_up_is_bit_identical(cut):
+    settings = Settings(n_topics=5, batch_size=90)
+    whole, first, second = (Engine(random_corpus(), settings, seed=3) for _ in range(3))
+    for engine in (whole, first):
+        engine.plan(steps=60)
+    for _ in range(cut):
+        first._step()
+    second.restore({name: np.array(value) for name, value in first.state().items()})
+    for engine, steps in ((whole, 60), (second, 60 - cut)):
+        for _ in range(steps):
+            engine._step()
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(value, second.state()[name])
+    np.testing.assert_array_equal(whole.topics(), second.topics())
+
+
+def test_counts_are_those_of_the_assignments():
+    counts = np.random.default_rng(4).poisson(0.4, (300, 50))
+    engine = Engine(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
+    draws_of(engine, 40)
+    _, words = problem.tokens(counts)
+    expected = np.zeros((50, 5), int)
+    np.add.at(expected, (words, engine.move.assignments), 1)
+    np.testing.assert_array_equal(engine.move.word_topic, expected)
+    np.testing.assert_array_equal(engine.move.topic_totals, expected.sum(axis=0))
