@@ -395,3 +395,29 @@ def test_reader_that_leaves_gets_no_traceback(run):
     child.wait()
     assert b"Traceback" not in error
     assert b"Exception" not in error
+
+
+def test_counts_of_other_programs_are_inputs(geodrift_cli, run, tmp_path):
+    """A corpus and a score from UCI's, LDA-C's, gensim's and NumPy's forms are those from a .npz."""
+    counts = documents(20, 1)
+    sp.save_npz(tmp_path / "a.npz", counts)
+    np.save(tmp_path / "a.npy", counts.toarray())
+    entries = [f"{d + 1} {w + 1} {n}" for (d, w), n in np.ndenumerate(counts.toarray()) if n]
+    (tmp_path / "docword.a.txt").write_text("\n".join(["20", "30", str(len(entries)), *entries]))
+    header = ["%%MatrixMarket matrix coordinate real general", f"20 30 {len(entries)}"]
+    (tmp_path / "a.mm").write_text("\n".join([*header, *entries]))
+    rows = [[f"{w}:{n}" for w, n in enumerate(row) if n] for row in counts.toarray()]
+    (tmp_path / "a.ldac").write_text("\n".join(" ".join([str(len(row)), *row]) for row in rows))
+    (tmp_path / "vocab.a.txt").write_text("\n".join(WORDS))
+    expected = json.loads(geodrift_cli("evaluate", run, tmp_path / "a.npz", "--json", "--draws", 1)[1])
+    for name in ("a.npy", "docword.a.txt", "a.mm", "a.ldac"):
+        vocabulary = () if name.startswith("docword") else ("--vocab", tmp_path / "vocab.a.txt")
+        found = geodrift_cli("evaluate", run, tmp_path / name, *vocabulary, "--json", "--draws", 1)[1]
+        assert json.loads(found) == expected, name
+        status, _, err = geodrift_cli(
+            "corpus", tmp_path / name, *vocabulary, "--out", tmp_path / f"{name}.corpus"
+        )
+        assert status == 0, err
+        made = Corpus.open(tmp_path / f"{name}.corpus")
+        assert np.array_equal(made.matrix().toarray(), counts.toarray())
+        assert made.vocabulary == WORDS

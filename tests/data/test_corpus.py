@@ -143,7 +143,7 @@ def test_failure_half_way_leaves_nothing(counts, words, tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("geodrift.data._corpus.finish_directory", full)
+    monkeypatch.setattr("geodrift.data._constructors.finish_directory", full)
     with pytest.raises(OSError, match="No space"):
         Corpus.from_matrix(counts, words, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

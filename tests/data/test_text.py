@@ -202,3 +202,77 @@ def test_demo_corpus_is_about_python(monkeypatch):
     assert not {"param", "returns", "none", "true", "int", "the", "ndarray"} & set(corpus.vocabulary)
     assert np.median(np.diff(corpus.matrix().indptr)) >= 5
     assert (demo_corpus(max_documents=600).matrix() != corpus.matrix()).nnz == 0
+
+
+def write_parquet(path, columns, **options):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path, **options)
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary", "string_view"])
+def test_parquet_gives_the_corpus_of_its_column(folder, tmp_path, kind, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr("geodrift.data._parquet._ROWS", 2)
+    options = TextOptions(min_df=1, max_df=1.0)
+    types = {"dictionary": pa.dictionary(pa.int32(), pa.string())}
+    texts = pa.array([*TEXTS, None], types[kind] if kind in types else getattr(pa, kind)())
+    write_parquet(tmp_path / "a.parquet", {"id": range(6), "body": texts}, row_group_size=3)
+    corpus = build_corpus(find_sources([tmp_path / "a.parquet"], text_field="body"), options)
+    expected = build_corpus(find_sources([folder]), options)
+    assert corpus.vocabulary == expected.vocabulary
+    assert np.array_equal(corpus.matrix().toarray()[:5], expected.matrix().toarray())
+    assert corpus.matrix()[5].nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"body": ["a"]}, r"no column 'text' \(columns: body\); name it with --text-field"),
+        ({"text": [1, 2]}, "column 'text' holds int64, not text"),
+        ({"text": [["a"]]}, "holds list<"),
+    ],
+)
+def test_parquet_columns_that_are_no_text(tmp_path, columns, message):
+    write_parquet(tmp_path / "a.parquet", columns)
+    with pytest.raises(InputError, match=message):
+        build_corpus(find_sources([tmp_path / "a.parquet"]), TextOptions(), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_parquet_files_that_are_damaged(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, {"text": ["some words"] * 1000})
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"PAR1", b"not parquet at all"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"a\.parquet is not a Parquet file that can be read") as error:
+            build_corpus(find_sources([path]), TextOptions())
+        assert "\n" not in str(error.value)
+
+
+def test_without_pyarrow_the_message_says_what_to_install(tmp_path, monkeypatch):
+    import sys
+
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"pip install 'geodrift\[parquet\]'"):
+        build_corpus(find_sources([tmp_path / "a.parquet"]), TextOptions())
+
+
+def test_files_of_records_in_a_directory_are_read_as_their_names_say(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, text in enumerate(TEXTS[:2]):
+        (folder / f"{number}.jsonl").write_text(
+            json.dumps({"text": text}) + "\n" + json.dumps({"text": text})
+        )
+    (folder / "2.txt").write_text(TEXTS[2], encoding="utf-8")
+    write_parquet(folder / "3.parquet", {"text": TEXTS[3:]})
+    kinds = [source.kind for source in find_sources([folder])]
+    assert kinds == ["jsonl", "jsonl", "text", "parquet"]
+    corpus = build_corpus(find_sources([folder]), TextOptions(min_df=1, max_df=1.0, stop_words="none"))
+    order = [TEXTS[i] for i in (0, 0, 1, 1, 2, 3, 4)]
+    expected = CountVectorizer(token_pattern=TextOptions().token_pattern).fit_transform(order)
+    assert np.array_equal(corpus.matrix().toarray(), expected.toarray())

@@ -70,7 +70,8 @@ def corpus(
         list[Path],
         typer.Argument(
             metavar="INPUT...",
-            help="Directories or files: text (one document a file), JSONL, CSV; or one scipy .npz of counts.",
+            help="Directories or files: text (one document a file), .jsonl, .csv, .parquet; or one file: "
+            ".npz or .npy of counts, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Corpus directory to write.")],

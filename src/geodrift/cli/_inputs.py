@@ -13,13 +13,15 @@ from geodrift.data import (
     TextOptions,
     build_corpus,
     count_words,
+    counts_format,
     find_sources,
     parse_frequency,
     prune_columns,
-    read_counts,
+    read_counts_file,
     read_stop_words,
     read_vocabulary,
 )
+from geodrift.data._constructors import default_words
 
 
 class Text(NamedTuple):
@@ -70,13 +72,13 @@ def load_corpus(
 ) -> Corpus:
     """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given."""
     first = inputs[0]
-    if is_corpus(first) or first.suffix == ".npz":
+    if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
-            raise UsageError("give one corpus directory or one .npz, not several inputs")
-        corpus = Corpus.open(first) if is_corpus(first) else _from_npz(first, vocab, signed)
+            raise UsageError("give one corpus directory or one file of counts, not several inputs")
         if text.asks_to_prune:
-            corpus = prune_columns(corpus, text.options(min_df=1, max_df=1.0))
-        return corpus if out is None else corpus.save(out)
+            corpus = prune_columns(_of_counts(first, vocab, signed), text.options(min_df=1, max_df=1.0))
+            return corpus if out is None else corpus.save(out)
+        return _of_counts(first, vocab, signed, out)
     if vocab is not None:
         words, options = read_vocabulary(vocab), text.options()
         counts = count_words(text.sources(inputs), options, words)
@@ -91,19 +93,16 @@ def load_counts(
 
     Args:
         path: INPUT of `evaluate` or `transform`.
-        vocab: Words of the columns of a .npz.
+        vocab: Words of the columns of a file of counts.
         text: Field and encoding; everything else comes from the run.
         words: The run's vocabulary.
         stored: The run's tokeniser settings; None when it was fitted to counts.
     """
-    if is_corpus(path):
-        corpus = Corpus.open(path)
-        return _match(corpus.matrix(), corpus.vocabulary, words)
-    if path.suffix == ".npz":
-        corpus = _from_npz(path, vocab, signed=True)
-        if vocab is None:
-            return corpus.matrix()
-        return _match(corpus.matrix(), corpus.vocabulary, words)
+    if is_corpus(path) or counts_format(path):
+        corpus = _of_counts(path, vocab, signed=True)
+        # Columns without names are taken to be the run's.
+        named = vocab is not None or corpus.vocabulary != default_words(corpus.num_words)
+        return _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
     if stored is None:
         longest = max(word.count(" ") for word in words) + 1
         options = TextOptions(stop_words="none", ngrams=longest)
@@ -118,11 +117,11 @@ def is_corpus(path: Path) -> bool:
     return (path / "manifest.json").is_file()
 
 
-def _from_npz(path: Path, vocab: Path | None, signed: bool) -> Corpus:
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    words = None if vocab is None else read_vocabulary(vocab)
-    return Corpus.from_matrix(read_counts(path), words, signed=signed, made={"from": "counts"})
+def _of_counts(path: Path, vocab: Path | None, signed: bool, out: Path | None = None) -> Corpus:
+    if is_corpus(path):
+        corpus = Corpus.open(path)
+        return corpus if out is None else corpus.save(out)
+    return read_counts_file(path, vocab, out, signed=signed)
 
 
 def _match(counts: sp.csr_matrix, given: list[str], words: list[str]) -> sp.csr_matrix:

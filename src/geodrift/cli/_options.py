@@ -13,11 +13,17 @@ Input = Annotated[
     Path,
     typer.Argument(
         metavar="INPUT",
-        help="A corpus directory, a directory of text files, a .txt, .jsonl or .csv file, a .npz of counts.",
+        help="A corpus directory; text: a directory or a .txt, .jsonl, .csv or .parquet file; or counts: "
+        ".npz, .npy, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Vocab = Annotated[Path | None, typer.Option("--vocab", help="Words of the columns of a .npz, one a line.")]
+Vocab = Annotated[
+    Path | None,
+    typer.Option(
+        "--vocab", help="Words of the columns of counts: one a line, or a gensim dictionary as text."
+    ),
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=2**31 - 1, help="The same seed gives the same draws.")
 ]
@@ -26,7 +32,9 @@ Steps = Annotated[int | None, typer.Option("--steps", min=1, help="Number of ste
 
 TextField = Annotated[
     str,
-    typer.Option("--text-field", help="Field of JSONL or CSV that holds the text.", rich_help_panel=_TEXT),
+    typer.Option(
+        "--text-field", help="Field of JSONL, CSV or Parquet that holds the text.", rich_help_panel=_TEXT
+    ),
 ]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.", rich_help_panel=_TEXT)]
 MinDf = Annotated[

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int
 
-from geodrift.data._counts import check_counts, check_vocabulary
+from geodrift.data._constructors import CorpusConstructors
 from geodrift.data._errors import InputError
 from geodrift.data._files import new_directory, read_json
 from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, finish_directory, spans, write_shards
@@ -22,11 +22,12 @@ _WHAT = "a corpus directory"
 _MAX_OPEN_SHARDS = 200
 
 
-class Corpus:
+class Corpus(CorpusConstructors):
     """Documents as sparse rows of counts, with the words of the columns.
 
-    Made by `Corpus.open`, `Corpus.from_matrix`, `build_corpus` or `demo_corpus`. Rows are fetched by
-    `rows(indices)`, whose cost is that of the rows asked for, whatever the size of the corpus.
+    Made by `Corpus.open`, `from_matrix`, `from_uci`, `from_lda_c`, `from_matrix_market`, `from_gensim`; of
+    text by `build_corpus`; or by `demo_corpus`. Rows are fetched by `rows(indices)`, whose cost is that of
+    the rows asked for, whatever the size of the corpus.
     """
 
     def __init__(
@@ -74,59 +75,6 @@ class Corpus:
                 raise InputError(f"corpus {path} was cut off or changed: {name} should have {size:,} bytes")
         shards = [Shard(ShardInfo(**shard), folder=path) for shard in manifest["shards"]]
         return cls(shards, manifest, path=path)
-
-    @classmethod
-    def from_matrix(
-        cls,
-        matrix: sp.spmatrix | np.ndarray,
-        vocabulary: Sequence[str] | None = None,
-        path: str | Path | None = None,
-        *,
-        signed: bool = False,
-        made: dict | None = None,
-    ) -> Self:
-        """Make a corpus of a matrix of counts, documents by words; no column is dropped or moved.
-
-        Args:
-            matrix: Sparse or dense, not negative, finite. It is copied.
-            vocabulary: The word of each column; `word0`, `word1`, ... when not given.
-            path: Where to write a corpus directory. In memory when not given.
-            signed: Allow negative values (embeddings).
-            made: Notes for the manifest on how the counts were made.
-
-        Raises:
-            InputError: Counts or vocabulary that cannot be right, or an existing `path`.
-        """
-        rows = check_counts(matrix, signed=signed)
-        if vocabulary is None:
-            vocabulary = [f"word{column}" for column in range(rows.shape[1])]
-        return cls._from_checked(rows, check_vocabulary(list(vocabulary), rows.shape[1]), path, made)
-
-    @classmethod
-    def _from_checked(
-        cls,
-        rows: sp.csr_matrix,
-        words: list[str],
-        path: str | Path | None = None,
-        made: dict | None = None,
-        dropped: dict | None = None,
-    ) -> Self:
-        if path is not None:
-            with new_directory(Path(path)) as folder:
-                parts = write_shards(folder, "shard", [rows], len(words))
-                finish_directory(folder, [parts], words, made or {}, dropped or {})
-            return cls.open(path)
-        manifest = {
-            "documents": rows.shape[0],
-            "words": len(words),
-            "nnz": int(rows.nnz),
-            "tokens": rows.data.sum(dtype=np.float64).item(),
-            "empty_documents": int((np.diff(rows.indptr) == 0).sum()),
-            "made": made or {},
-            "dropped": dropped or {},
-        }
-        frequencies = np.bincount(rows.indices, minlength=len(words)).astype(np.int64)
-        return cls([Shard.in_memory(rows)], manifest, vocabulary=words, document_frequencies=frequencies)
 
     @property
     def num_documents(self) -> int:

@@ -1,4 +1,4 @@
-"""Counts and vocabularies: reading them, and refusing those that cannot be right."""
+"""Matrices of counts: reading them, and refusing those that cannot be right."""
 
 import zipfile
 import zlib
@@ -10,23 +10,6 @@ import scipy.sparse as sp
 from geodrift.data._errors import InputError
 
 _INT32_MAX = np.iinfo(np.int32).max
-
-
-def read_vocabulary(path: Path) -> list[str]:
-    """One word a line, UTF-8; the last line may end without a newline."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"vocabulary file {path} does not exist") from None
-    except IsADirectoryError:
-        raise InputError(f"vocabulary file {path} is a directory") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"vocabulary file {path} is not UTF-8 (byte {error.start})") from None
-    # str.splitlines would also split at form feeds and other characters a word may contain.
-    words = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    if words == [""]:
-        raise InputError(f"vocabulary file {path} is empty")
-    return words
 
 
 def check_vocabulary(vocabulary: list[str], num_words: int) -> list[str]:
@@ -41,18 +24,34 @@ def check_vocabulary(vocabulary: list[str], num_words: int) -> list[str]:
 
 
 def read_counts(path: Path) -> sp.csr_matrix:
-    """Read a matrix saved by `scipy.sparse.save_npz`, documents by words."""
+    """Read a matrix, documents by words, saved by `scipy.sparse.save_npz`, or dense by `numpy.save` (.npy).
+
+    Raises:
+        InputError: The file does not exist, is empty, was cut off or holds something else.
+    """
     path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty")
+    dense = path.suffix.lower() == ".npy"
     try:
         # Opened here because numpy leaves a file open that it cannot read.
         with path.open("rb") as stream:
+            if dense:
+                return sp.csr_matrix(_two_dimensional(np.load(stream, allow_pickle=False)))
             return sp.csr_matrix(sp.load_npz(stream))
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(f"{path} is damaged or was cut off ({error})") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error})") from None
+        writer = "numpy.save" if dense else "scipy.sparse.save_npz"
+        raise InputError(f"{path} is not a matrix saved by {writer}, or was cut off ({error})") from None
+
+
+def _two_dimensional(matrix: np.ndarray) -> np.ndarray:
+    if matrix.ndim != 2:
+        raise ValueError(f"it has {matrix.ndim} dimensions, documents by words are 2")
+    return matrix
 
 
 def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
@@ -65,11 +64,27 @@ def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> s
     Raises:
         InputError: No documents, no words, nothing but zeros, a value that is not finite, or a negative one.
     """
+    rows = canonical_rows(matrix, signed=signed)
+    refuse_empty(rows.shape[0], rows.shape[1], rows.nnz)
+    return rows
+
+
+def refuse_empty(documents: int, words: int, nonzeros: int) -> None:
+    """Raise for a corpus without documents, words or counts."""
+    for number, what in ((documents, "documents"), (words, "words")):
+        if number == 0:
+            raise InputError(f"the input has no {what}")
+    if nonzeros == 0:
+        raise InputError("every document is empty: the counts are all zero")
+
+
+def canonical_rows(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
+    """What `check_counts` returns, of rows that may be a part of a corpus: none, or empty ones.
+
+    Raises:
+        InputError: A value that is not finite, or a negative one.
+    """
     rows = sp.csr_matrix(matrix, copy=True)
-    if rows.shape[0] == 0:
-        raise InputError("the input has no documents")
-    if rows.shape[1] == 0:
-        raise InputError("the input has no words")
     if rows.dtype.kind not in "biuf":
         raise InputError(f"counts must be numbers, got dtype {rows.dtype}")
     _refuse(rows, ~np.isfinite(rows.data), "is not a finite number")
@@ -77,8 +92,6 @@ def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> s
         _refuse(rows, rows.data < 0, "is negative")
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    if rows.nnz == 0:
-        raise InputError("every document is empty: the counts are all zero")
     return sp.csr_matrix((_narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
 
 

@@ -6,18 +6,21 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from geodrift.data._errors import InputError
+from geodrift.data._parquet import read_parquet
 
 _FILES_A_SOURCE = 1000
+_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """Text files (one document each), or one JSONL or CSV file (one document a record)."""
+    """Text files (one document each), or one JSONL, CSV or Parquet file (one document a record)."""
 
-    kind: str  # "text", "jsonl" or "csv"
+    kind: str  # "text", "jsonl", "csv" or "parquet"
     paths: tuple[str, ...]
     text_field: str = "text"
     encoding: str = "utf-8-sig"
@@ -28,6 +31,8 @@ def find_sources(
 ) -> list[Source]:
     """List the sources behind the inputs, in an order that depends on names only.
 
+    A directory stands for the files below it; each file is read as its name says.
+
     Raises:
         InputError: An input that does not exist, an empty file, or a directory without files.
     """
@@ -37,15 +42,13 @@ def find_sources(
             files = _files_below(path)
             if not files:
                 raise InputError(f"directory {path} holds no files")
-            groups = [files[i : i + _FILES_A_SOURCE] for i in range(0, len(files), _FILES_A_SOURCE)]
-            sources += [Source("text", tuple(group), text_field, encoding) for group in groups]
+            sources += [Source(kind, group, text_field, encoding) for kind, group in _grouped(files)]
             continue
         if not path.exists():
             raise InputError(f"{path} does not exist")
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty")
-        kind = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}.get(path.suffix.lower(), "text")
-        sources.append(Source(kind, (str(path),), text_field, encoding))
+        sources.append(Source(_kind_of(path), (str(path),), text_field, encoding))
     return sources
 
 
@@ -55,7 +58,7 @@ def read_documents(source: Source) -> Iterator[str]:
     Raises:
         InputError: A file that is not text in the stated encoding, a record without the text field.
     """
-    readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv}
+    readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
     for path in source.paths:
         try:
             yield from readers[source.kind](path, source)
@@ -64,6 +67,17 @@ def read_documents(source: Source) -> Iterator[str]:
             raise InputError(f"{path} is not {name} text (byte {error.start}); give its --encoding") from None
         except LookupError as error:
             raise InputError(f"unknown encoding {source.encoding!r}: {error}") from None
+
+
+def _kind_of(path: str | Path) -> str:
+    return _KINDS.get(Path(path).suffix.lower(), "text")
+
+
+def _grouped(files: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Files of text that follow each other, a thousand at a time; each file of records by itself."""
+    for kind, alike in groupby(files, _kind_of):
+        size, group = _FILES_A_SOURCE if kind == "text" else 1, list(alike)
+        yield from ((kind, tuple(group[i : i + size])) for i in range(0, len(group), size))
 
 
 def _files_below(folder: Path) -> list[str]:
@@ -103,6 +117,10 @@ def _read_csv(path: str, source: Source) -> Iterator[str]:
                 yield _text_of(record, source.text_field, f"{path}, line {reader.line_num}")
         except csv.Error as error:
             raise InputError(f"{path}, line {reader.line_num}: not CSV ({error})") from None
+
+
+def _read_parquet(path: str, source: Source) -> Iterator[str]:
+    return read_parquet(path, source.text_field)
 
 
 def _text_of(record: object, field: str, where: str) -> str:

@@ -1,0 +1,63 @@
+"""The words of columns: plain lists, and gensim's dictionaries."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from geodrift.data._errors import InputError
+
+# A line of gensim's `Dictionary.save_as_text`: number, word, documents with it.
+_GENSIM_LINE = re.compile(r"(\d+)\t([^\t]+)\t\d+")
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """The word of each column: one a line, UTF-8, or a gensim dictionary saved as text.
+
+    Raises:
+        InputError: The file cannot be read as such, or a dictionary has a number twice or left one out.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"vocabulary file {path} does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"vocabulary file {path} is a directory") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"vocabulary file {path} is not UTF-8 (byte {error.start})") from None
+    # str.splitlines would also split at form feeds and other characters a word may contain.
+    words = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if words == [""]:
+        raise InputError(f"vocabulary file {path} is empty")
+    return _of_gensim(path, words) or words
+
+
+def words_by_id(dictionary: Mapping[int, str], where: str = "the dictionary") -> list[str]:
+    """The words of a mapping from 0, 1, ... in order.
+
+    Raises:
+        InputError: A number below the largest has no word.
+    """
+    missing = next((number for number in range(len(dictionary)) if number not in dictionary), None)
+    if missing is not None:
+        raise InputError(
+            f"{where} has {len(dictionary):,} words but none of number {missing}; "
+            "number them from 0 without gaps (gensim: dictionary.compactify())"
+        )
+    return [str(dictionary[number]) for number in range(len(dictionary))]
+
+
+def _of_gensim(path: Path, lines: list[str]) -> list[str] | None:
+    """The words if every line is one of a gensim dictionary; the first may be the number of documents."""
+    first = 1 if lines[0].isdigit() and len(lines) > 1 else 0
+    found = [_GENSIM_LINE.fullmatch(line) for line in lines[first:]]
+    if not all(found):
+        return None
+    words: dict[int, str] = {}
+    for line, match in enumerate(found, first + 1):
+        number = int(match[1])
+        if number in words:
+            raise InputError(
+                f"{path}, line {line}: number {number} stands twice ({words[number]!r}, {match[2]!r})"
+            )
+        words[number] = match[2]
+    return words_by_id(words, f"gensim dictionary {path}")
