@@ -1,8 +1,9 @@
-"""A corpus of latent Dirichlet allocation small enough for its posterior to be enumerated."""
+"""Corpora of latent Dirichlet allocation: simulated ones, and some small enough to be enumerated."""
 
 import itertools
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import gammaln
 
 from geodrift.data import Corpus
@@ -59,3 +60,37 @@ def topic_moments(p, in_words, topic_word_prior=TOPIC_WORD_PRIOR):
     first = np.einsum("n,nkv->kv", p, shapes / sums)
     second = np.einsum("n,nkv->kv", p, shapes * (shapes + 1) / (sums * (sums + 1)))
     return first, second
+
+
+def simulate(rng, topics, doc_topic_prior, lengths):
+    """Counts [D, V] and mixtures [D, K] of documents from the model."""
+    prior = np.broadcast_to(doc_topic_prior, len(topics))
+    mixtures = rng.dirichlet(prior, len(lengths))
+    rows = [rng.multinomial(n, theta @ topics) for n, theta in zip(lengths, mixtures, strict=True)]
+    return sp.csr_matrix(np.array(rows)), mixtures
+
+
+def enumerate_assignments(words, topics, doc_topic_prior):
+    """Every assignment's topic counts [A, K] and posterior probability [A], the mixture integrated out."""
+    prior = np.broadcast_to(doc_topic_prior, len(topics)).astype(float)
+    counts, weights = [], []
+    for assignment in itertools.product(range(len(topics)), repeat=len(words)):
+        number, weight = np.zeros(len(topics)), 1.0
+        for word, topic in zip(words, assignment, strict=True):
+            weight *= topics[topic, word] * (number[topic] + prior[topic])
+            number[topic] += 1
+        counts.append(number)
+        weights.append(weight)
+    return np.array(counts), np.array(weights) / np.sum(weights)
+
+
+def exact_mean_mixture(words, topics, doc_topic_prior):
+    """Posterior mean of a document's mixture given its tokens and the topics."""
+    counts, weights = enumerate_assignments(words, topics, doc_topic_prior)
+    prior = np.broadcast_to(doc_topic_prior, len(topics))
+    return weights @ (counts + prior) / (len(words) + prior.sum())
+
+
+def tokens_of(row):
+    """The words of a dense row of counts, one for each token."""
+    return np.repeat(np.arange(len(row)), row)
