@@ -105,6 +105,13 @@ def test_counts_of_what_is_passed_over_and_exact_cases():
     assert (score.documents_empty, score.documents_of_one_token) == (1, 1)
     assert score.held_out_tokens == score.document_held_out_tokens.sum()
     assert score.held_out_tokens + score.observed_tokens == counts.sum() - 1
+    # The delete-one jackknife of minus the mean log likelihood.
+    rest = score.document_log_likelihood.sum() - score.document_log_likelihood
+    without = (rest / (score.held_out_tokens - score.document_held_out_tokens))[
+        score.document_held_out_tokens > 0
+    ]
+    jackknife = np.sqrt(297 * without.var())
+    np.testing.assert_allclose(score.standard_error, jackknife, rtol=0.01)
     flat = np.full((4, 200), 1 / 200)
     np.testing.assert_allclose(completion_perplexity(counts, flat, 0.2).perplexity, 200, rtol=1e-12)
     frequencies = np.asarray(counts.sum(axis=0)).ravel() + 1.0

@@ -3,14 +3,13 @@
 Reisinger et al. 2010; sampled as by Liu, Zhu and Song 2016.
 """
 
+from geodrift.models._alignment import align as align
 from geodrift.models.spherical_admixture._annealing import annealed_log_perplexity as annealed_log_perplexity
 from geodrift.models.spherical_admixture._documents import DocumentSource as DocumentSource
 from geodrift.models.spherical_admixture._engine import Engine as Engine
 from geodrift.models.spherical_admixture._evaluation import log_perplexity as log_perplexity
 from geodrift.models.spherical_admixture._facade import SphericalAdmixture as SphericalAdmixture
 from geodrift.models.spherical_admixture._settings import Settings as Settings
-from geodrift.models.spherical_admixture._summaries import align as align
-from geodrift.models.spherical_admixture._summaries import alignment as alignment
 from geodrift.models.spherical_admixture._summaries import document_mixtures as document_mixtures
 from geodrift.models.spherical_admixture._summaries import expected_topics as expected_topics
 from geodrift.models.spherical_admixture._summaries import summarise_topics as summarise_topics

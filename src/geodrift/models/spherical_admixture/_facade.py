@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from geodrift.models._alignment import align
 from geodrift.models.spherical_admixture._engine import Engine
 from geodrift.models.spherical_admixture._evaluation import log_perplexity
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._summaries import (
-    align,
     document_mixtures,
     expected_topics,
     summarise_topics,

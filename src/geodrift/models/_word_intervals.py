@@ -1,0 +1,48 @@
+"""A topic's leading words with what the draws say of their weights."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
+
+
+def leading_words(
+    draws: Float[np.ndarray, "N V"], vocabulary: Sequence[str], top: int, *, sign: float = 1.0
+) -> list[dict]:
+    """The words of largest mean weight.
+
+    Args:
+        draws: One topic's weights in all aligned draws.
+        vocabulary: V words.
+        top: Number of words; those whose mean has the other sign are left out.
+        sign: 1, or -1 for the most negative weights.
+
+    Returns:
+        ``{"word", "weight", "low", "high", "p_top10"}`` of each: posterior mean, ends of the 90% interval,
+        and the probability of being among the ten highest weights (for negative words: lowest).
+    """
+    mean = draws.mean(axis=0)
+    words = np.argsort(-sign * mean, kind="stable")[:top]
+    words = words[sign * mean[words] > 0]
+    low, high = np.quantile(draws[:, words], INTERVAL, axis=0)
+    ten = min(10, draws.shape[1])
+    last = -np.partition(-sign * draws, ten - 1, axis=1)[:, ten - 1]
+    in_top = (sign * draws[:, words] >= last[:, None]).mean(axis=0)
+    return [
+        {
+            "word": vocabulary[w],
+            "weight": float(mean[w]),
+            "low": float(a),
+            "high": float(b),
+            "p_top10": float(p),
+        }
+        for w, a, b, p in zip(words, low, high, in_top, strict=True)
+    ]
+
+
+def check_vocabulary(topics: Float[np.ndarray, "N K V"], vocabulary: Sequence[str]) -> None:
+    """Raise ValueError where the vocabulary has not V words."""
+    if topics.shape[2] != len(vocabulary):
+        raise ValueError(f"topics have {topics.shape[2]} words but the vocabulary has {len(vocabulary)}")
