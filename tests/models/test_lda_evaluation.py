@@ -8,11 +8,11 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from lda_problem import exact_mean_mixture, simulate, tokens_of
 
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, split_tokens
 from geodrift.models.latent_dirichlet_allocation._evaluation import fold_in
 from law_checks import assert_means, z_bound
+from models.lda_problem import exact_mean_mixture, simulate, tokens_of
 
 SCORER = pathlib.Path(__file__).parents[2].parent / "shared" / "eval" / "lda_completion.py"
 PRIOR = np.array([0.3, 0.9, 0.5])

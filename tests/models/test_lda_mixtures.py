@@ -2,11 +2,11 @@
 
 import numpy as np
 import scipy.sparse as sp
-from lda_problem import enumerate_assignments
 from scipy.stats import beta
 
 from geodrift.models.latent_dirichlet_allocation import document_mixtures
 from law_checks import assert_means
+from models.lda_problem import enumerate_assignments
 
 PRIOR = np.array([0.4, 0.9, 0.2])
 DOCUMENTS = np.array([[2, 0, 1, 1], [0, 0, 0, 3], [0, 0, 0, 0], [1, 1, 1, 1]])

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
 from geodrift.models.latent_dirichlet_allocation._assignment_kernel import prior_tables, redraw
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
 
 ROW_SUM_TOLERANCE = 1e-3
 
@@ -27,11 +28,16 @@ class DocumentSampler:
     def __init__(
         self, counts: sp.csr_matrix, num_topics: int, names: Int[np.ndarray, " D"], seed: int
     ) -> None:
-        self.names, self.seed, self.num_topics = np.asarray(names, np.int64), int(seed), num_topics
-        self.vocabulary, words = np.unique(counts.indices, return_inverse=True)
-        self.words, self.indptr = words.astype(np.int32), counts.indptr.astype(np.int32)
-        self.counts = counts.data.astype(np.int32)
-        self.bounds = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])[self.indptr]
+        self.seed, self.num_topics = int(seed), num_topics
+        vocabulary, words = np.unique(counts.indices, return_inverse=True)
+        self.batch = Minibatch(
+            np.asarray(names, np.int64),
+            counts.indptr.astype(np.int32),
+            words.astype(np.int32),
+            counts.data.astype(np.int32),
+            vocabulary,
+        )
+        self.bounds = np.concatenate([[0], np.cumsum(counts.data, dtype=np.int64)])[counts.indptr]
         self.lengths = np.diff(self.bounds)
         self.assignments = np.zeros(self.bounds[-1], np.uint8 if num_topics <= 2**8 else np.uint16)
         self._first = True
@@ -39,12 +45,8 @@ class DocumentSampler:
     def under(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> Self:
         """Sweep under these topics and this document prior from now on."""
         self.prior = prior.astype(np.float32)
-        self._topics = np.ascontiguousarray(topics[:, self.vocabulary].T, dtype=np.float32)
-        self._tables = prior_tables(self._topics, self.prior)
-        silent = self._tables[:, -1] == 0.0
-        if silent.any():
-            self._topics[silent] = 1.0
-            self._tables = prior_tables(self._topics, self.prior)
+        self._topics = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
+        self._topics[prior_tables(self._topics, self.prior)[:, -1] == 0.0] = 1.0
         return self
 
     def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
@@ -53,19 +55,16 @@ class DocumentSampler:
         The first of all gives each token a topic given those before it.
         """
         redraw(
-            self.names,
-            self.indptr,
-            self.words,
-            self.counts,
+            self.batch,
             self.bounds[:-1],
             self.assignments,
             self._topics,
-            self._tables,
-            times,
-            self._first,
-            self.seed,
-            -1 - draw,  # the engines' chains have numbers from 0
-            step,
+            self.prior,
+            sweeps=times,
+            first=self._first,
+            seed=self.seed,
+            chain=-1 - draw,  # the engines' chains have numbers from 0
+            step=step,
         )
         self._first = False
         return _topic_counts(self.bounds, self.assignments, self.num_topics)
@@ -76,10 +75,10 @@ class DocumentSampler:
         return (counts + prior) / (self.lengths + prior.sum())[:, None]
 
 
-@numba.njit(cache=True, parallel=True)
+@numba.njit(cache=True)
 def _topic_counts(bounds: np.ndarray, assignments: np.ndarray, num_topics: int) -> np.ndarray:
     counts = np.zeros((bounds.shape[0] - 1, num_topics), np.int32)
-    for row in numba.prange(counts.shape[0]):
+    for row in range(counts.shape[0]):
         for token in range(bounds[row], bounds[row + 1]):
             counts[row, assignments[token]] += 1
     return counts

@@ -14,6 +14,7 @@ from jaxtyping import ArrayLike, Float
 
 from geodrift._random_streams import open_family, open_member
 from geodrift.models._content_names import content_names
+from geodrift.models._two_forms import TwoForms
 from geodrift.models._word_intervals import INTERVAL
 from geodrift.models.latent_dirichlet_allocation._fold_in import (
     DocumentSampler,
@@ -83,15 +84,16 @@ def _sampled(
             numbers = sampler.sweep(number, 1 + i)
             mean += sampler.mean_mixtures(numbers)
             at = number * DRAWS_PER_TOPIC_DRAW + i
-            _draw_dirichlets(numbers, prior[number], sampler.names, seed, -1 - at, draws[at])
+            # Streams of assignments have names from 0.
+            names = sampler.batch.documents
+            _draw_dirichlets_forms(numbers.size, numbers, sampler.prior, names, seed, -1 - at, draws[at])
     return mean / len(draws), draws
 
 
-@numba.njit(cache=True, parallel=True, error_model="numpy")
 def _draw_dirichlets(
     counts: np.ndarray, prior: np.ndarray, names: np.ndarray, seed: int, step: int, out: np.ndarray
 ) -> None:
-    """A draw of Dirichlet(prior + counts) in every row; steps of assignments are not negative."""
+    """A draw of Dirichlet(prior + counts) in every row."""
     family = open_family(seed, -1, step)
     for row in numba.prange(counts.shape[0]):
         stream = open_member(family, names[row])
@@ -107,3 +109,6 @@ def _draw_dirichlets(
             total += math.exp(logs[topic] - largest)
         for topic in range(counts.shape[1]):
             out[row, topic] = math.exp(logs[topic] - largest) / total
+
+
+_draw_dirichlets_forms = TwoForms(_draw_dirichlets, worth_threads=20_000)
