@@ -1,6 +1,7 @@
 """Document completion: the split, the fold-in against enumeration, and an independent scorer."""
 
 import importlib.util
+import json
 import pathlib
 import sys
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from geodrift.models.latent_dirichlet_allocation import completion_perplexity, split_tokens
+from geodrift.models._topic_scores import topic_scores
+from geodrift.models.latent_dirichlet_allocation import completion_perplexity, evaluate, split_tokens
 from geodrift.models.latent_dirichlet_allocation._evaluation import fold_in
 from law_checks import assert_means, z_bound
 from models.lda_problem import exact_mean_mixture, simulate, tokens_of
@@ -173,6 +175,19 @@ def test_refusals(change, message):
     }
     with pytest.raises(ValueError, match=message):
         completion_perplexity(**(arguments | change))
+
+
+def test_all_scores_in_one_table():
+    counts, topics = corpus()
+    draws = np.stack([topics, topics[::-1]])
+    table = json.loads(json.dumps(evaluate(counts, draws, 0.2, top=5), allow_nan=False))
+    assert table["completion"] == completion_perplexity(counts, draws, 0.2).to_dict()
+    alone = topic_scores(topics[::-1], counts, draws=draws[[1, 1]], top=5)
+    assert table["npmi"]["value"] == alone["npmi"]["value"] == table["npmi"]["low"]
+    for one in table["npmi"]["topics"]:
+        np.testing.assert_allclose([one["low"], one["high"]], one["value"])
+    assert table["diversity"]["value"] == alone["diversity"]["value"]
+    assert evaluate(counts, draws, 0.2, top=5, reference=counts[:50])["reference_documents"] == 49
 
 
 def test_against_the_independent_scorer(request, monkeypatch):

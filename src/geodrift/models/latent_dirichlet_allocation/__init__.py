@@ -5,10 +5,11 @@ from geodrift.models.latent_dirichlet_allocation._evaluation import CompletionSc
 from geodrift.models.latent_dirichlet_allocation._evaluation import (
     completion_perplexity as completion_perplexity,
 )
-from geodrift.models.latent_dirichlet_allocation._evaluation import split_tokens as split_tokens
 from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures as document_mixtures
+from geodrift.models.latent_dirichlet_allocation._scores import evaluate as evaluate
 from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings
 from geodrift.models.latent_dirichlet_allocation._summaries import align as align
 from geodrift.models.latent_dirichlet_allocation._summaries import common_order as common_order
 from geodrift.models.latent_dirichlet_allocation._summaries import mean_topics as mean_topics
 from geodrift.models.latent_dirichlet_allocation._summaries import summarise_topics as summarise_topics
+from geodrift.models.latent_dirichlet_allocation._token_split import split_tokens as split_tokens

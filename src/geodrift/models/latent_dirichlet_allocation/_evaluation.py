@@ -12,64 +12,22 @@ over all H held-out tokens w of all documents d.
 """
 
 import dataclasses
-from typing import NamedTuple
 
 import numba
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
+from geodrift.models._plain_numbers import plain_number
 from geodrift.models.latent_dirichlet_allocation._fold_in import (
     DocumentSampler,
     checked_counts,
     checked_prior,
     checked_topics,
 )
+from geodrift.models.latent_dirichlet_allocation._token_split import Split, split_tokens
 
-_SPLIT_STREAM = 20090
 _DOCUMENTS_AT_ONCE = 8192
-
-
-class Split(NamedTuple):
-    """Counts of observed and of held-out tokens; their sum is the counts."""
-
-    observed: sp.csr_matrix  # [D, V]
-    held_out: sp.csr_matrix  # [D, V]
-
-
-def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) -> Split:
-    """Split each document's tokens, without replacement.
-
-    The split is a function of the counts, the share and the seed alone, so that all models see the same
-    words. Tokens stand in the order of documents, then of words; token i gets the i-th number of NumPy's
-    ``default_rng([seed, 20090]).random``, and a document's tokens with the smallest numbers are held out:
-    of n tokens ``floor(held_out n + 1/2)``, but at least 1 and at most n - 1, and none of a document of
-    fewer than 2.
-
-    Args:
-        counts: Whole numbers, [D, V].
-        held_out: Share of each document's tokens, between 0 and 1.
-        seed: Of the numbers.
-
-    Raises:
-        ValueError: A count is not a whole number, or an argument is outside what its line allows.
-    """
-    if not 0.0 < held_out < 1.0:
-        raise ValueError(f"held_out must lie between 0 and 1, got {held_out!r}")
-    _check_seed(seed)
-    counts = checked_counts(counts)
-    entries = np.repeat(np.arange(counts.nnz), counts.data)  # of each token
-    documents = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[entries]
-    lengths = np.bincount(documents, minlength=counts.shape[0])
-    order = np.lexsort((np.random.default_rng([int(seed), _SPLIT_STREAM]).random(len(entries)), documents))
-    # Sorting leaves each document's tokens in its own stretch.
-    rank = np.arange(len(entries)) - (np.cumsum(lengths) - lengths)[documents]
-    wanted = np.clip(
-        np.floor(held_out * lengths + 0.5), np.minimum(lengths, 2) // 2, np.maximum(lengths - 1, 0)
-    )
-    aside = counts.copy()
-    aside.data = np.bincount(entries[order[rank < wanted[documents]]], minlength=counts.nnz).astype(np.int32)
-    return Split(checked_counts(counts - aside), checked_counts(aside))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,9 +67,9 @@ class CompletionScore:
     document_held_out_tokens: Int[np.ndarray, " D"] = dataclasses.field(repr=False)
 
     def to_dict(self) -> dict:
-        """The numbers, for JSON, without those of each document."""
+        """The numbers, for JSON, without those of each document; None for what is infinite or NaN."""
         return {
-            field.name: getattr(self, field.name)
+            field.name: plain_number(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if not field.name.startswith("document_")
         }
@@ -246,8 +204,3 @@ def _score(
         document_log_likelihood=by_document,
         document_held_out_tokens=held,
     )
-
-
-def _check_seed(seed: int) -> None:
-    if not (int(seed) == seed and seed >= 0):
-        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")

@@ -1,0 +1,112 @@
+"""Coherence, exclusivity and diversity against values worked out by hand."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.models._coherence import cooccurrence, npmi, u_mass
+from geodrift.models._topic_scores import topic_scores
+from geodrift.models._topic_words import exclusivity, frex, top_words, topic_diversity
+
+# Documents: a b, a b c, a, c d, and an empty one; no document has e.
+REFERENCE = sp.csr_matrix(
+    np.array([[2, 1, 0, 0, 0], [1, 4, 1, 0, 0], [3, 0, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 0]])
+)
+TOPICS = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
+
+
+def test_npmi_by_hand():
+    counted = cooccurrence(REFERENCE, np.arange(5))
+    assert counted.num_documents == 4
+    words = np.array([[0, 1, 2], [3, 0, 4], [4, 4, 4]])
+    # a b: log((2/4) / (3/4 2/4)) / log 2; a c: log((1/4) / (3/4 2/4)) / log 4; b c: independent; d a never
+    # meet.
+    first = (np.log(4 / 3) / np.log(2) + np.log(2 / 3) / np.log(4) + 0.0) / 3
+    np.testing.assert_allclose(npmi(words, counted), [first, -1.0, np.nan], rtol=1e-12)
+
+
+def test_npmi_of_words_that_are_everywhere_is_one():
+    counted = cooccurrence(sp.csr_matrix(np.ones((3, 2))), np.arange(2))
+    np.testing.assert_array_equal(npmi(np.array([[0, 1]]), counted), [1.0])
+
+
+def test_u_mass_by_hand():
+    counted = cooccurrence(REFERENCE, np.array([4, 0, 1, 2, 3]))
+    words = np.array([[1, 0, 2], [3, 0, 4], [4, 0, 1]])
+    first = (np.log(3 / 2) + np.log(2 / 2) + np.log(2 / 3)) / 3
+    second = (np.log(1 / 1) + np.log(1 / 1) + np.log(1 / 3)) / 3
+    third = np.log(3 / 3)  # the two pairs that e leads are not defined
+    np.testing.assert_allclose(u_mass(words, counted), [first, second, third], rtol=1e-12)
+
+
+def test_words_and_their_exclusivity_by_hand():
+    np.testing.assert_array_equal(top_words(TOPICS, 3), [[0, 1, 2], [0, 3, 1]])
+    np.testing.assert_allclose(exclusivity(TOPICS, 2), [(1 / 2 + 3 / 4) / 2, (1 / 2 + 1) / 2])
+    assert topic_diversity(TOPICS, 2) == 3 / 4
+    assert topic_diversity(TOPICS, 1) == 1 / 2
+    # Ranks of (share, weight): topic 0 (2/4, 1), (1, 3/4); topic 1 (3/4, 1), (1, 3/4).
+    for omega in (0.5, 0.7):
+        ranks = np.array([[[0.5, 1.0], [1.0, 0.75]], [[0.75, 1.0], [1.0, 0.75]]])
+        expected = (1 / (omega / ranks[..., 0] + (1 - omega) / ranks[..., 1])).mean(axis=1)
+        np.testing.assert_allclose(frex(TOPICS, 2, omega), expected)
+
+
+def test_negative_weights_count_as_nothing():
+    topics = np.array([[0.9, 0.1, -0.4], [-0.3, 0.1, 0.9]])
+    np.testing.assert_allclose(exclusivity(topics, 1), [1.0, 1.0])
+    np.testing.assert_allclose(exclusivity(topics, 2), [0.75, 0.75])
+
+
+def test_table_of_scores():
+    rng = np.random.default_rng(0)
+    draws, reference = rng.dirichlet(np.full(30, 0.3), (50, 4)), sp.csr_matrix(rng.poisson(0.3, (80, 30)))
+    expected = draws.mean(axis=0)
+    scores = json.loads(json.dumps(topic_scores(expected, reference, draws=draws, top=5), allow_nan=False))
+    assert (scores["top_words"], scores["reference_documents"]) == (5, 80)
+    for name, score in {"npmi": npmi, "u_mass": u_mass}.items():
+        each = []
+        for topics in (expected, *draws):
+            words = top_words(topics, 5)
+            each.append(score(words, cooccurrence(reference, words.ravel())))
+        check(scores[name], np.array(each))
+    check(scores["exclusivity"], np.array([exclusivity(topics, 5) for topics in (expected, *draws)]))
+    check(scores["frex"], np.array([frex(topics, 5) for topics in (expected, *draws)]))
+    shares = np.array([topic_diversity(topics) for topics in (expected, *draws)])
+    check_one(scores["diversity"], shares)
+
+
+def check(table, values):
+    check_one(table, values.mean(axis=1))
+    for one, column in zip(table["topics"], values.T, strict=True):
+        check_one(one, column)
+
+
+def check_one(table, values):
+    np.testing.assert_allclose(table["value"], values[0])
+    np.testing.assert_allclose(table["mean"], values[1:].mean())
+    np.testing.assert_allclose([table["low"], table["high"]], np.quantile(values[1:], [0.05, 0.95]))
+
+
+def test_without_draws_and_with_undefined_scores():
+    topics = np.array([[0.0, 0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0, 0.0]])
+    scores = topic_scores(topics, REFERENCE, top=2)
+    assert scores["npmi"]["topics"][0] == {"value": None, "mean": None, "low": None, "high": None}
+    np.testing.assert_allclose(scores["npmi"]["value"], np.log(4 / 3) / np.log(2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"expected": TOPICS}, "5 words"),
+        ({"draws": np.ones((3, 2, 4))}, "draws must be"),
+        ({"top": 1}, "top must be"),
+        ({"top": 6}, "top must be"),
+        ({"reference": REFERENCE[[4]]}, "no reference document"),
+    ],
+)
+def test_refusals(arguments, message):
+    topics = np.full((2, 5), 0.2)
+    with pytest.raises(ValueError, match=message):
+        topic_scores(**({"expected": topics, "reference": REFERENCE, "top": 3} | arguments))
