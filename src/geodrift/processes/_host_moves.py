@@ -51,7 +51,7 @@ def _count(log_mean: float, stream: np.uint64) -> tuple[float, np.uint64]:
 
 
 @numba.njit(cache=True, error_model="numpy", forceinline=True)
-def _log_move(log_mean: float, shape: float, stream: np.uint64) -> float:
+def log_move(log_mean: float, shape: float, stream: np.uint64) -> float:
     """Log of Gamma(a + N, 1), N ~ Poisson(exp(log_mean)); NaN where an argument is outside its range.
 
     Where 2a > 1 the same law is (Z + sqrt(2 mean))^2 / 2 + Gamma(a - 1/2): half a non-central chi-square.
@@ -89,7 +89,7 @@ def _moves_of(
     one_shape = shape.shape[0] == 1
     for i in range(first, last):
         a = shape[0] if one_shape else shape[i]
-        out[i] = log_scale + _log_move(log_theta[i] - log_growth, a, open_member(family, i))
+        out[i] = log_scale + log_move(log_theta[i] - log_growth, a, open_member(family, i))
 
 
 @numba.njit(cache=True, error_model="numpy", parallel=True)

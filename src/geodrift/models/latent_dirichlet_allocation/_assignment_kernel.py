@@ -206,6 +206,16 @@ def gather(starts: np.ndarray, ends: np.ndarray, assignments: np.ndarray) -> np.
 
 
 @numba.njit(cache=True)
+def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignments: np.ndarray) -> None:
+    """Put back what `gather` took."""
+    at = 0
+    for row in range(starts.shape[0]):
+        length = ends[row] - starts[row]
+        assignments[starts[row] : ends[row]] = gathered[at : at + length]
+        at += length
+
+
+@numba.njit(cache=True)
 def add_counts(
     words: np.ndarray, counts: np.ndarray, after: np.ndarray, word_topic: np.ndarray, totals: np.ndarray
 ) -> None:

@@ -9,6 +9,7 @@ from geodrift.models._plan import Plan
 from geodrift.models._planned_chain import PlannedChain
 from geodrift.models.latent_dirichlet_allocation._kept_assignments import KeptAssignments
 from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 
@@ -84,8 +85,11 @@ class Engine(PlannedChain):
         self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
 
     def _move(self) -> TopicMove:
-        # `Settings.method` chooses: "gibbs" is the only one as yet.
-        return KeptAssignments(self.source, self.settings, self.seed, self.chain)
+        source, settings = self.source, self.settings
+        if settings.method == "gibbs":
+            return KeptAssignments(source, settings, self.seed, self.chain)
+        sizes = source.num_documents, source.num_words, source.num_tokens
+        return ScaledCounts(*sizes, settings, self.seed, self.chain, source.starts)
 
     def _documents(self) -> Int[np.ndarray, " S"]:
         """The step's documents; a pass ends with a smaller minibatch where it has to."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 MAX_TOPICS = 2**16
-METHODS = ("gibbs",)
+METHODS = ("gibbs", "scir", "sgrld", "sgrhmc", "sgld", "sghmc")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,13 @@ class Settings:
         n_topics: K, from 2 to 65,536.
         doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum), or K of them.
         topic_word_prior: eta, each word's Dirichlet parameter.
-        method: "gibbs": every token's assignment is kept, and topics are drawn given all of them.
+        method: "gibbs": every token's assignment is kept, and topics are drawn given all of them. The others
+            move the topics by minibatches' counts scaled to the corpus: "scir" by exact moves, "sgrld",
+            "sgrhmc", "sgld" and "sghmc" by discretised ones.
+        step_size: (a, b, c) of the schedule h = a (b + t)^-c of all methods but "gibbs", t the number of steps
+            taken; None for the method's own.
+        gammas_on: What those methods' unnormalised topics are, given the topics: "posterior", gammas of the
+            prior's shapes and the counts; or "prior", of the prior's shapes alone, which "scir" cannot be.
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
             None: as many as hold K V tokens (V words), so that drawing the topics costs no more than drawing
             the assignments.
@@ -40,6 +46,8 @@ class Settings:
     batch_size: int | None = None
     early_sweeps: int = 8
     sweeps: int = 1
+    step_size: tuple[float, float, float] | None = None
+    gammas_on: str = "posterior"
     num_draws: int = 100
     warm_up_fraction: float = 0.5
 
@@ -62,10 +70,26 @@ class Settings:
         _check_positive("topic_word_prior", self.topic_word_prior)
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        self._check_topic_steps()
         if not 0.0 <= self.warm_up_fraction < 1.0:
             raise ValueError(
                 f"warm_up_fraction must be at least 0 and below 1, got {self.warm_up_fraction!r}"
             )
+
+    def _check_topic_steps(self) -> None:
+        if self.gammas_on not in ("posterior", "prior"):
+            raise ValueError(f"gammas_on must be posterior or prior, got {self.gammas_on!r}")
+        if self.gammas_on == "prior" and self.method == "scir":
+            raise ValueError("gammas_on is 'prior' but method is 'scir', which moves gammas on the posterior")
+        if self.step_size is None:
+            return
+        try:
+            a, b, c = (float(value) for value in self.step_size)
+        except (TypeError, ValueError):
+            raise ValueError(f"step_size must be three numbers (a, b, c), got {self.step_size!r}") from None
+        if not (0 < a < math.inf and 0 < b < math.inf and 0 <= c < math.inf):
+            raise ValueError(f"step_size must have a and b positive and c not negative, got {self.step_size!r}")
+        object.__setattr__(self, "step_size", (a, b, c))
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:

@@ -1,0 +1,186 @@
+r"""Topics moved by the unbiased scaled counts of minibatches.
+
+A step draws the assignments of a minibatch given the topics and estimates the counts of all documents by
+
+.. math:: \hat N_{kw} = \frac{D}{B} \sum_{d \in \text{minibatch}} E[n_{dkw} \mid \pi],
+
+the expectation being a mean over sweeps; then the topics take one step of the chosen sampler (`MovedTopics`).
+Nothing but the topics has to be kept, which is what a stream needs. Where documents come again their
+assignments are kept to start the next sweeps from: the mean over sweeps then has no bias of its start that is
+left when the steps grow short.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.latent_dirichlet_allocation._assignment_kernel import gather, scatter
+from geodrift.models.latent_dirichlet_allocation._expected_counts import expected_counts
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
+from geodrift.models.latent_dirichlet_allocation._topic_steps import TopicSteps
+
+BATCH_SHARE = 4  # a minibatch holds about K V / 4 tokens
+PILOT_SHARE = 0.15  # of the time given, at most
+PILOT_STEPS = 20
+
+
+class ScaledCounts(TopicMove):
+    """Moves the topics by unbiased estimates of all counts from one minibatch.
+
+    Args:
+        num_documents: D. A stream sets the attribute before each step.
+        num_words: V.
+        num_tokens: Of D documents, about; for the start.
+        settings: See `Settings`.
+        seed: Of the random streams, with ``chain``.
+        chain: Number of the chain.
+        starts: Where each document's tokens begin in one vector of all tokens, [D + 1]; None where documents
+            do not come again.
+    """
+
+    def __init__(
+        self,
+        num_documents: int,
+        num_words: int,
+        num_tokens: int,
+        settings: Settings,
+        seed: int,
+        chain: int,
+        starts: Int[np.ndarray, " D+1"] | None,
+    ) -> None:
+        self.num_documents, self.settings, self.seed, self.chain = num_documents, settings, seed, chain
+        self.batch_size, self.starts = self._batch_size(num_words, num_tokens), starts
+        self.small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
+        self.assignments = np.zeros(0 if starts is None else num_tokens, self.small)
+        self.documents_seen = 0
+        per_entry = num_tokens / (num_words * settings.n_topics)
+        self.steps = TopicSteps(settings, num_words, num_tokens / settings.n_topics)
+        rng = np.random.Generator(np.random.Philox(key=[seed, chain]))
+        self.counts = rng.standard_exponential((num_words, settings.n_topics), np.float32)
+        self.counts *= np.float32(per_entry)
+        self.counts_factor = 1.0  # the mean is this times ``counts``: no step has to touch all of them
+        self.shapes = self.counts.sum(axis=0, dtype=np.float64) + settings.topic_word_prior * num_words
+        theta = self.counts + np.float32(settings.topic_word_prior)
+        if settings.gammas_on == "prior":
+            theta *= (settings.topic_word_prior * num_words / self.shapes).astype(np.float32)
+        self.gammas = MovedTopics(
+            settings.method, settings.gammas_on, theta, settings.topic_word_prior, seed, chain
+        )
+
+    def documents_at(self, count: int) -> int:
+        """The same for all steps."""
+        del count
+        return self.batch_size
+
+    def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
+        """One minibatch; returns its number of token draws."""
+        settings, size = self.settings, len(batch.documents)
+        first = self.starts is None or self.documents_seen < self.num_documents
+        sweeps = settings.early_sweeps if first else settings.sweeps
+        # A mean over more sweeps than D / B would have less noise than the assignments themselves.
+        averaged = max(1, min(-(-sweeps // 2), self.num_documents // max(1, size)))
+        assignments = self._assignments_of(batch)
+        counts = expected_counts(
+            batch,
+            assignments,
+            self.gammas.of_words(batch.vocabulary),
+            settings.document_prior,
+            sweeps=sweeps,
+            averaged=averaged,
+            first=first,
+            seed=self.seed,
+            chain=self.chain,
+            step=2 * count * (settings.early_sweeps + settings.sweeps),
+        )
+        self._keep(batch, assignments)
+        batches = self.num_documents / max(1, size)
+        counts *= np.float32(batches)
+        share = self.steps.share(count, batches)
+        self._follow(batch.vocabulary, counts, share, warming_up)
+        self.gammas.move(
+            batch.vocabulary, counts, self.shapes, self.steps.size(share), self.steps.friction, count
+        )
+        self.documents_seen += size
+        return batch.num_tokens * sweeps
+
+    def topics(self, count: int) -> Float[np.ndarray, "K V"]:
+        """The topics as they are: a draw."""
+        del count
+        return self.gammas.all_words()
+
+    def expected_topics(self) -> Float[np.ndarray, "K V"]:
+        """The topics' mean given a mean of the minibatches' counts, each weighted by what is left of its step."""
+        means = self.counts.T * np.float32(self.counts_factor) + np.float32(self.settings.topic_word_prior)
+        return means / means.sum(axis=1, keepdims=True)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit."""
+        return self.gammas.state() | {
+            "assignments": self.assignments.copy(),
+            "counts": self.counts.copy(),
+            "shapes": self.shapes.copy(),
+            "counts_factor": np.array(self.counts_factor),
+            "documents": np.array([self.documents_seen, self.num_documents]),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+        self.gammas.restore(arrays)
+        self.assignments, self.counts, self.shapes = (
+            np.array(arrays[name]) for name in ("assignments", "counts", "shapes")
+        )
+        self.counts_factor = float(arrays["counts_factor"])
+        self.documents_seen, self.num_documents = (int(x) for x in arrays["documents"])
+
+    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
+        """See `TopicMove.count_after`; the pace of the first pass, whose sweeps are more, is not that of the others."""
+        paces, spent = [], 0.0
+        while spent < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS or len(paces) < 3:
+            paces.append(step())
+            spent += paces[-1]
+        pace = float(np.median(paces[1:]))
+        later = pace * self.settings.sweeps / max(self.settings.sweeps, self.settings.early_sweeps)
+        first_left = 0
+        if self.starts is not None:
+            first_left = -(-max(0, self.num_documents - self.documents_seen) // self.batch_size)
+        at, remaining = count + len(paces), seconds - spent
+        if remaining <= first_left * pace or self.starts is None:
+            return at + max(2, int(remaining / pace))
+        return at + first_left + int((remaining - first_left * pace) / later)
+
+    def _follow(
+        self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float, warming_up: bool
+    ) -> None:
+        """A weighted mean of the counts; in warm-up the laws of the topics' sums follow it."""
+        weight = -math.expm1(-share)
+        self.counts_factor *= 1.0 - weight
+        if self.counts_factor < 1e-20:
+            self.counts *= np.float32(self.counts_factor)
+            self.counts_factor = 1.0
+        self.counts[words] += counts * np.float32(weight / self.counts_factor)
+        if warming_up:
+            least = self.settings.topic_word_prior * len(self.counts)
+            self.shapes += weight * (least + counts.sum(axis=0, dtype=np.float64) - self.shapes)
+
+    def _assignments_of(self, batch: Minibatch) -> Int[np.ndarray, " n"]:
+        if self.starts is None:
+            return np.zeros(batch.num_tokens, self.small)
+        rows = batch.documents
+        return gather(self.starts[rows], self.starts[rows + 1], self.assignments)
+
+    def _keep(self, batch: Minibatch, assignments: Int[np.ndarray, " n"]) -> None:
+        if self.starts is not None:
+            rows = batch.documents
+            scatter(self.starts[rows], self.starts[rows + 1], assignments, self.assignments)
+
+    def _batch_size(self, num_words: int, num_tokens: int) -> int:
+        wanted = self.settings.batch_size
+        if wanted is None:
+            tokens = self.settings.n_topics * num_words / BATCH_SHARE
+            wanted = -(-int(tokens * self.num_documents) // max(1, num_tokens))
+        return max(1, min(wanted, self.num_documents))

@@ -1,0 +1,64 @@
+r"""Step sizes of the topics' moves by count.
+
+One schedule, that of the share h of the topics which a step renews, gives all methods theirs: of the first-order moves
+of gammas on the posterior h is the time itself. By default it falls until the noise of the scaled counts, which
+adds tanh(h/2) D/B of itself to the variance of a count, is a twentieth of it, and stays there.
+"""
+
+import math
+
+import numpy as np
+
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.schedules import PolynomialDecay
+
+_CHUNK = 1024
+SCHEDULE = (3.0, 5.0, 0.7)  # a, b, c of a (b + t)^-c
+LEAST = 0.1  # times B / D: h/2 D/B = 1/20
+# With gammas on the prior a topic that is w times as large as the mean moves w times as fast.
+MOST_ON_PRIOR = 0.2
+# In logs an entry moves as fast as its shape: of all tokens of a topic the most frequent word has about this share.
+LARGEST_SHARE = 0.05
+
+
+class TopicSteps:
+    """Step sizes and friction of one method.
+
+    Args:
+        settings: ``step_size`` gives (a, b, c) of the method's own h; None the default schedule.
+        num_words: V.
+        tokens: Of a topic, mean.
+    """
+
+    def __init__(self, settings: Settings, num_words: int, tokens: float) -> None:
+        self.own, method = settings.step_size, settings.method
+        self.schedule = PolynomialDecay(*(self.own or SCHEDULE))
+        self.has_momenta = method in ("sgrhmc", "sghmc")
+        self.most, gain, friction = math.inf, 1.0, 1.0
+        if method in ("sgld", "sghmc"):
+            gain = 1.0 + LARGEST_SHARE * tokens
+            friction = math.sqrt(gain)
+        elif settings.gammas_on == "prior":
+            gain, self.most = 1.0 + tokens / (settings.topic_word_prior * num_words), MOST_ON_PRIOR
+            friction = gain**1.5  # theta is gain times smaller, and the time root gain
+        self.gain, self.friction = gain, friction
+        self.values: tuple[int, np.ndarray] = (-1, np.zeros(0))
+
+    def share(self, count: int, batches: float) -> float:
+        """The share of the topics renewed by the step after ``count`` steps, of one in ``batches`` = D / B."""
+        value = self._value(count)
+        if self.own is None:
+            return min(self.most, max(value, LEAST / batches))
+        return self.gain * (0.5 * value * value if self.has_momenta else value)
+
+    def size(self, share: float) -> float:
+        """h of the method, time."""
+        time = share / self.gain
+        return math.sqrt(2.0 * time) if self.has_momenta else time
+
+    def _value(self, count: int) -> float:
+        chunk, place = divmod(count, _CHUNK)
+        if self.values[0] != chunk:
+            # Many at once: a call of JAX takes as long as a small step.
+            self.values = (chunk, np.asarray(self.schedule(np.arange(chunk * _CHUNK, (chunk + 1) * _CHUNK))))
+        return float(self.values[1][place])
