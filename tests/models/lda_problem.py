@@ -94,3 +94,15 @@ def exact_mean_mixture(words, topics, doc_topic_prior):
 def tokens_of(row):
     """The words of a dense row of counts, one for each token."""
     return np.repeat(np.arange(len(row)), row)
+
+
+def document_law(words, topics, alpha):
+    """Every assignment of one document's tokens and its probability; ``topics`` is [word, topic]."""
+    every = assignments_of(len(alpha), len(words))
+    rises = np.ones(len(every))
+    seen = np.tile(np.asarray(alpha, float), (len(every), 1))
+    for token, word in enumerate(words):
+        rows = np.arange(len(every)), every[:, token]
+        rises *= seen[rows] * topics[word, every[:, token]]
+        seen[rows] += 1
+    return every, rises / rises.sum()

@@ -61,24 +61,12 @@ def test_redrawn_assignments_have_their_conditional_law():
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
     redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=True, seed=5, chain=0, step=0)
-    every, p = document_law(np.repeat(words, counts), topics, alpha)
+    every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
     states = assignments.reshape(copies, 4) @ 3 ** np.arange(3, -1, -1)
     observed = np.bincount(states, minlength=len(every))
     common = p * copies > 5
     merged = [np.append(x[common], x[~common].sum()) for x in (observed, p * copies)]
     assert stats.chisquare(*merged).pvalue > 0.01
-
-
-def document_law(words, topics, alpha):
-    """Every assignment of one document's tokens and its probability; ``topics`` is [word, topic]."""
-    every = problem.assignments_of(len(alpha), len(words))
-    rises = np.ones(len(every))
-    seen = np.tile(np.asarray(alpha, float), (len(every), 1))
-    for token, word in enumerate(words):
-        rows = np.arange(len(every)), every[:, token]
-        rises *= seen[rows] * topics[word, every[:, token]]
-        seen[rows] += 1
-    return every, rises / rises.sum()
 
 
 def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():

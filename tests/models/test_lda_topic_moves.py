@@ -1,4 +1,4 @@
-"""The compiled moves of LDA's topics: equal to the library's samplers given their noise, and of the right law."""
+"""The compiled moves of LDA's topics: the library's samplers given their noise, and the right law."""
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from geodrift.manifolds import Euclidean
 from geodrift.metrics import ExpandedMean, ExpandedNatural
 from geodrift.models.latent_dirichlet_allocation import _cir_topics, _langevin_topics
 from geodrift.models.latent_dirichlet_allocation._moved_topics import WITH_MOMENTA, MovedTopics
+from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 from geodrift.processes._host_normal_exponential import normal
 from geodrift.samplers import SGHMC, SGLD, SGRHMC, SGRLD
 from law_checks import assert_means
@@ -92,7 +93,7 @@ def gammas(method, gammas_on, theta, seed=0):
 @pytest.mark.parametrize("gammas_on", ["posterior", "prior"])
 @pytest.mark.parametrize("method", list(_langevin_topics.KINDS))
 def test_topics_take_the_entries_steps(method, gammas_on, monkeypatch):
-    """The move of all topics is that of its entries: which words have counts, the factors and the norm's pull."""
+    """A move of all topics is that of its entries: words with counts, the factors, the norm's pull."""
     topics = 3
     theta = THETA[:, None] * np.array([1.0, 2.0, 0.5])
     moved = gammas(method, gammas_on, theta)
@@ -102,7 +103,7 @@ def test_topics_take_the_entries_steps(method, gammas_on, monkeypatch):
     moved.move(words, counts, shapes, STEP, FRICTION, count=7)
     factors, pulls = np.ones(topics), counts.sum(axis=0) / sums
     if gammas_on == "posterior":
-        factors, pulls = moved._generator(8).standard_gamma(shapes) / sums, 0 * pulls
+        factors, pulls = draw_sums(shapes, 0, 0, 15) / sums, 0 * pulls
     every = np.zeros((5, topics))
     every[words] = counts
     natural, kind = moved.in_logs, _langevin_topics.KINDS[method]
@@ -153,7 +154,7 @@ def test_a_cir_move_of_all_topics_has_the_law_of_the_process():
 
 
 def test_scir_keeps_entries_that_no_count_visits_exact():
-    """Whatever the step is: log pi of a word without counts is that of a Beta, ten decades below the others."""
+    """Whatever the step is: log pi of a word without counts is that of a Beta, ten decades lower."""
     prior, copies, steps = 0.02, 4000, 6
     theta = np.full((3, copies), 1.0)
     shapes = prior * np.ones((3, 1)) + np.array([[30.0], [0.0], [0.0]])

@@ -1,4 +1,4 @@
-r"""Exact Cox-Ingersoll-Ross moves of all topics at once, in log space; Baker et al. (2018), sections 2.1 and 4.1.
+r"""Exact Cox-Ingersoll-Ross moves of all topics at once, in log space; Baker et al. (2018), section 4.1.
 
 .. math:: d\theta_{kw} = (\hat a_{kw} - \theta_{kw})\,dt + \sqrt{2 \theta_{kw}}\,dW, \quad
     \hat a_{kw} = \eta + \hat N_{kw}

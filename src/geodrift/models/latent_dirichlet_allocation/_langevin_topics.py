@@ -1,9 +1,9 @@
-r"""Langevin moves of all topics at once, for the samplers that discretise; Ma, Chen and Fox (2015), section 5.
+r"""Langevin moves of all topics at once, for the samplers that discretise; Ma, Chen and Fox (2015).
 
-A topic's entries are gammas of shapes :math:`a_{kw}` in one of two charts: :math:`\theta` itself with the metric
-:math:`G = diag(1/\theta)` (SGRLD, Patterson and Teh 2013, eq. 9; SGRHMC, Ma et al., Algorithm 1), mirrored at
-0, or :math:`\log \theta` without a metric (SGLD, SGHMC). In :math:`\theta` without a metric, as Ma et al. have
-these two, the force is infinite at 0 and a step near it goes anywhere.
+A topic's entries are gammas of shapes :math:`a_{kw}` in one of two charts: :math:`\theta` itself with the
+metric :math:`G = diag(1/\theta)` (SGRLD, Patterson and Teh 2013, eq. 9; SGRHMC, Ma et al., Algorithm 1),
+mirrored at 0, or :math:`\log \theta` without a metric (SGLD, SGHMC). In :math:`\theta` without a metric, as
+Ma et al. have these two, the force is infinite at 0 and a step near it goes anywhere.
 
 Each entry takes the step of `geodrift.samplers.SGRLD`, `SGRHMC`, `SGLD` or `SGHMC` (the two with momenta by
 ABOBA, begun at the kick, so that the state is the point at which its gradient is taken).
@@ -70,8 +70,8 @@ def _moves(
     sums: np.ndarray,
 ) -> None:
     num_words, num_topics = x.shape
-    has_momenta = kind == SGRHMC or kind == SGHMC
-    in_logs = kind == SGLD or kind == SGHMC
+    has_momenta = kind in (SGRHMC, SGHMC)
+    in_logs = kind in (SGLD, SGHMC)
     for block in numba.prange(sums.shape[0]):
         for word in range(block * BLOCK, min((block + 1) * BLOCK, num_words)):
             row = place[word]

@@ -1,21 +1,24 @@
 r"""Topics as unnormalised gammas that a stochastic-gradient sampler moves.
 
-:math:`\pi_{kw} = \theta_{kw} / \theta_{k\cdot}`, and :math:`\theta` has one of two laws whose quotients are the same:
+:math:`\pi_{kw} = \theta_{kw} / \theta_{k\cdot}`, and :math:`\theta` has one of two laws whose quotients are
+the same:
 
-* gammas on the posterior, Gamma(eta + N_kw): Baker et al. (2018), section 4.1. Its drift has no term of the norm,
-  so the assignments, which see :math:`\pi` alone, leave a stale :math:`\theta_{k\cdot}`; a move whose pace is
-  :math:`1 / \theta_{k\cdot}` then tarries where the sum is large, and the law of :math:`\pi` is wrong however
-  short the step. Before each move the sum is therefore drawn from a Gamma whose shape does not depend on
-  :math:`\pi`.
-* gammas on the prior, Gamma(eta): Patterson and Teh (2013), section 4. The sum has the law Gamma(V eta) whatever
-  the data are.
+* gammas on the posterior, Gamma(eta + N_kw): Baker et al. (2018), section 4.1. Its drift has no term of the
+  norm, so the assignments, which see :math:`\pi` alone, leave a stale :math:`\theta_{k\cdot}`; a move whose
+  pace is :math:`1 / \theta_{k\cdot}` then tarries where the sum is large, and the law of :math:`\pi` is wrong
+  however short the step. Before each move the sum is therefore drawn from a Gamma whose shape does not
+  depend on :math:`\pi`.
+* gammas on the prior, Gamma(eta): Patterson and Teh (2013), section 4. The sum has the law Gamma(V eta)
+  whatever the data are.
 """
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.latent_dirichlet_allocation import _cir_topics, _langevin_topics
+from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 
+_LEAST_SUM = 1e-30
 WITH_MOMENTA = ("sgrhmc", "sghmc")
 
 
@@ -46,14 +49,18 @@ class MovedTopics:
         self.sums = theta.sum(axis=0, dtype=np.float64)
         self.x = (np.log(theta) if self.in_logs else theta).astype(np.float32)
         has_momenta = method in WITH_MOMENTA
-        rng = self._generator(0)
+        rng = np.random.Generator(np.random.Philox(key=[seed, chain], counter=[0, 0, 2, 0]))
         self.momenta = rng.standard_normal(theta.shape if has_momenta else (0, theta.shape[1]), np.float32)
         self.place = np.full(theta.shape[0], -1, np.int32)
 
     def of_words(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        """pi of some words, float32."""
+        """Pi of some words, float32."""
         x = self.x[words]
-        return np.exp(x - np.log(self.sums).astype(np.float32)) if self.in_logs else x / self.sums.astype(np.float32)
+        return (
+            np.exp(x - np.log(self.sums).astype(np.float32))
+            if self.in_logs
+            else x / self.sums.astype(np.float32)
+        )
 
     def all_words(self) -> Float[np.ndarray, "K V"]:
         """pi, float32 rows that sum to 1."""
@@ -80,14 +87,14 @@ class MovedTopics:
             count: Steps taken until now, which names the random numbers.
         """
         self.place[words] = np.arange(len(words))
-        factors = np.ones(len(self.sums))
-        pulls = np.zeros(len(self.sums))
-        if self.gammas_on == "posterior":
-            factors = self._generator(count + 1).standard_gamma(shapes) / self.sums
-        else:
-            pulls = counts.sum(axis=0, dtype=np.float64) / self.sums
         # The assignments' streams have even numbers.
         names = {"seed": self.seed, "chain": self.chain, "step": 2 * count + 1}
+        if self.gammas_on == "posterior":
+            # Not 0, which is the start of no discretised move.
+            factors = np.maximum(draw_sums(shapes, *names.values()), _LEAST_SUM) / self.sums
+            pulls = np.zeros_like(self.sums)
+        else:
+            factors, pulls = np.ones_like(self.sums), counts.sum(axis=0, dtype=np.float64) / self.sums
         if self.method == "scir":
             self.sums = _cir_topics.move_topics(
                 self.x, self.place, counts, self.prior, np.log(factors), step_size, **names
@@ -115,6 +122,3 @@ class MovedTopics:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
         self.x, self.sums, self.momenta = (np.array(arrays[n]) for n in ("theta", "sums", "momenta"))
-
-    def _generator(self, number: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 2, number]))

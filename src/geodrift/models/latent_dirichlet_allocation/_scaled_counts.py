@@ -114,7 +114,7 @@ class ScaledCounts(TopicMove):
         return self.gammas.all_words()
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given a mean of the minibatches' counts, each weighted by what is left of its step."""
+        """The topics' mean given the minibatches' counts, each weighted by what is left of its step."""
         means = self.counts.T * np.float32(self.counts_factor) + np.float32(self.settings.topic_word_prior)
         return means / means.sum(axis=1, keepdims=True)
 
@@ -138,9 +138,9 @@ class ScaledCounts(TopicMove):
         self.documents_seen, self.num_documents = (int(x) for x in arrays["documents"])
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """See `TopicMove.count_after`; the pace of the first pass, whose sweeps are more, is not that of the others."""
+        """See `TopicMove.count_after`; a step of the first pass takes more sweeps than the others."""
         paces, spent = [], 0.0
-        while spent < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS or len(paces) < 3:
+        while (spent < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS) or len(paces) < 3:
             paces.append(step())
             spent += paces[-1]
         pace = float(np.median(paces[1:]))

@@ -22,8 +22,8 @@ class Settings:
         method: "gibbs": every token's assignment is kept, and topics are drawn given all of them. The others
             move the topics by minibatches' counts scaled to the corpus: "scir" by exact moves, "sgrld",
             "sgrhmc", "sgld" and "sghmc" by discretised ones.
-        step_size: (a, b, c) of the schedule h = a (b + t)^-c of all methods but "gibbs", t the number of steps
-            taken; None for the method's own.
+        step_size: (a, b, c) of the schedule h = a (b + t)^-c of all methods but "gibbs", t the number of
+            steps taken; None for the method's own.
         gammas_on: What those methods' unnormalised topics are, given the topics: "posterior", gammas of the
             prior's shapes and the counts; or "prior", of the prior's shapes alone, which "scir" cannot be.
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
@@ -88,7 +88,9 @@ class Settings:
         except (TypeError, ValueError):
             raise ValueError(f"step_size must be three numbers (a, b, c), got {self.step_size!r}") from None
         if not (0 < a < math.inf and 0 < b < math.inf and 0 <= c < math.inf):
-            raise ValueError(f"step_size must have a and b positive and c not negative, got {self.step_size!r}")
+            raise ValueError(
+                f"step_size must have a and b positive and c not negative, got {self.step_size!r}"
+            )
         object.__setattr__(self, "step_size", (a, b, c))
 
     @property

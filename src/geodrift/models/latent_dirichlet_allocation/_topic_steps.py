@@ -1,8 +1,9 @@
 r"""Step sizes of the topics' moves by count.
 
-One schedule, that of the share h of the topics which a step renews, gives all methods theirs: of the first-order moves
-of gammas on the posterior h is the time itself. By default it falls until the noise of the scaled counts, which
-adds tanh(h/2) D/B of itself to the variance of a count, is a twentieth of it, and stays there.
+One schedule, that of the share h of the topics which a step renews, gives all methods theirs: of the
+first-order moves of gammas on the posterior h is the time itself. By default it falls until the noise of the
+scaled counts, which multiplies the variance of a count by 1 + tanh(h/2) D/B, adds a twentieth, and stays
+there.
 """
 
 import math
@@ -17,7 +18,7 @@ SCHEDULE = (3.0, 5.0, 0.7)  # a, b, c of a (b + t)^-c
 LEAST = 0.1  # times B / D: h/2 D/B = 1/20
 # With gammas on the prior a topic that is w times as large as the mean moves w times as fast.
 MOST_ON_PRIOR = 0.2
-# In logs an entry moves as fast as its shape: of all tokens of a topic the most frequent word has about this share.
+# In logs an entry moves as fast as its shape. The share of a topic's tokens that its first word has, about:
 LARGEST_SHARE = 0.05
 
 
@@ -45,14 +46,14 @@ class TopicSteps:
         self.values: tuple[int, np.ndarray] = (-1, np.zeros(0))
 
     def share(self, count: int, batches: float) -> float:
-        """The share of the topics renewed by the step after ``count`` steps, of one in ``batches`` = D / B."""
+        """What the step after ``count`` steps renews of the topics; ``batches`` is D / B."""
         value = self._value(count)
         if self.own is None:
             return min(self.most, max(value, LEAST / batches))
         return self.gain * (0.5 * value * value if self.has_momenta else value)
 
     def size(self, share: float) -> float:
-        """h of the method, time."""
+        """H of the method, time."""
         time = share / self.gain
         return math.sqrt(2.0 * time) if self.has_momenta else time
 

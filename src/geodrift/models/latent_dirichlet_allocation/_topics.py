@@ -61,8 +61,8 @@ _gammas_forms = TwoForms(_gammas, worth_threads=20_000)
 
 
 @numba.njit(cache=True)
-def _rest(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarray:
-    """R_k, [K]; 0 where there are no other words."""
+def draw_sums(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarray:
+    """Gamma draws of one shape a topic, [K]: R_k. 0 where a shape is 0."""
     stream = open_member(open_family(seed, chain, step), _REST)
     draws = np.zeros(shapes.shape[0])
     for topic in range(shapes.shape[0]):
@@ -115,7 +115,7 @@ def draw_topics(
     others = word_topic.shape[0] - len(words)
     inside = word_topic[words].sum(axis=0, dtype=np.int64)
     rest_shapes = prior * others + (topic_totals - inside if others else 0.0 * inside)
-    rest = _rest(rest_shapes, seed, chain, step)
+    rest = draw_sums(rest_shapes, seed, chain, step)
     sums = draws.sum(axis=0) + rest
     for topic in np.flatnonzero(sums == 0.0):
         shapes = np.append(prior + word_topic[words, topic], rest_shapes[topic])
