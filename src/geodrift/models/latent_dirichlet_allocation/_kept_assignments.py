@@ -10,8 +10,8 @@ from geodrift.models.latent_dirichlet_allocation._assignment_kernel import (
     add_counts,
     gather,
     move_counts,
-    redraw,
 )
+from geodrift.models.latent_dirichlet_allocation._document_sampler import redraw
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove

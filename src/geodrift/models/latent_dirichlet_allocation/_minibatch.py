@@ -42,7 +42,7 @@ class TokenSource:
     def __init__(self, corpus: Any) -> None:
         self.corpus = corpus
         self.num_documents, self.num_words = int(corpus.num_documents), int(corpus.num_words)
-        lengths = [_whole_counts(rows) for _, rows in self._blocks()]
+        lengths = [whole_counts(rows) for _, rows in self._blocks()]
         self.starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
         if self.num_tokens == 0:
             raise ValueError("the corpus has no words: there is nothing to fit")
@@ -55,11 +55,7 @@ class TokenSource:
 
     def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
         """The given documents; cost O(V + nnz)."""
-        rows = self.corpus.rows(documents)
-        words = np.empty(rows.nnz, np.int32)
-        vocabulary = _renumber(rows.indices, words, self._place)
-        counts = rows.data.astype(np.int32)
-        return Minibatch(np.asarray(documents, np.int64), rows.indptr, words, counts, vocabulary)
+        return as_minibatch(self.corpus.rows(documents), documents, self._place)
 
     def _blocks(self) -> Iterator[tuple[np.ndarray, sp.csr_matrix]]:
         for start in range(0, self.num_documents, BLOCK):
@@ -67,8 +63,18 @@ class TokenSource:
             yield documents, self.corpus.rows(documents)
 
 
-def _whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
-    """Tokens of each row."""
+def as_minibatch(
+    rows: sp.csr_matrix, documents: Int[np.ndarray, " S"], place: Int[np.ndarray, " V"]
+) -> Minibatch:
+    """Rows of counts as a minibatch; ``place`` is -1 everywhere, before and after."""
+    words = np.empty(rows.nnz, np.int32)
+    vocabulary = _renumber(rows.indices, words, place)
+    counts = rows.data.astype(np.int32)
+    return Minibatch(np.asarray(documents, np.int64), rows.indptr, words, counts, vocabulary)
+
+
+def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
+    """Tokens of each row; a ValueError where a count is not a whole number."""
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
     ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]
