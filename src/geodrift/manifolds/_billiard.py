@@ -33,8 +33,11 @@ def fly(
 ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
     """Position and velocity after time ``t``, of either sign.
 
-    Reflection keeps volume and is reversible. A point that would bounce more than ``max_bounces`` times stays
-    where it was and turns round, which keeps volume and reversibility too.
+    Reflection keeps volume and is reversible. A flight that would bounce more than ``max_bounces`` times ends
+    in the middle of a leg, with the velocity it has there. Its speed is then far beyond what the law of
+    velocities gives, from a force that is infinite at a wall, and its kinetic energy fails any Metropolis
+    test. To stay put and turn round would be reversible, but the same kick follows, and a chain with friction
+    would never leave the wall.
 
     Args:
         x: Positions.
@@ -60,8 +63,9 @@ def fly(
 
     # The first leg is outside the loop, so that the derivative at t = 0 is the velocity and not 0.
     end = jax.lax.while_loop(moving, leg, leg(start))
-    done = jnp.logical_not(end.time_left > 0)
-    return jnp.where(done, end.x, x), jnp.where(done, direction * end.v, -v)
+    # At the end of a leg that is not the last the point is on a wall, where a force may be infinite.
+    half_leg = jnp.minimum(next_wall(end.x, end.v).time, end.time_left) / 2
+    return end.x + half_leg * end.v, direction * end.v
 
 
 def time_to_wall(distance: Float[Array, "..."], approach: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -23,8 +23,8 @@ class HalfSpaces(Flat):
         offsets: b, ``[m]``.
         interior: A point strictly inside, ``[n]``, where random points start. None takes the centre of the
             largest ball that fits in the set, or of some ball of radius 1 if there is no largest.
-        max_bounces: A flight that would bounce more often than this stays where it was and turns round, which
-            is exact too.
+        max_bounces: A flight that would bounce more often than this ends early, in the middle of a leg.
+            Only an absurdly long time does, or a speed without meaning, from a force infinite at a wall.
 
     Raises:
         ValueError: The shapes do not fit, a normal is 0, nothing is inside, or ``interior`` is not.
@@ -43,7 +43,7 @@ class HalfSpaces(Flat):
         normals: Float[Array, "m n"],
         offsets: Float[Array, " m"],
         interior: Float[Array, " n"] | None = None,
-        max_bounces: int = 10_000,
+        max_bounces: int = 1000,
     ) -> None:
         a, b = np.asarray(normals, float), np.asarray(offsets, float)
         if a.ndim != 2 or b.shape != a.shape[:1] or not a.size:

@@ -18,8 +18,8 @@ class Simplex(Embedded):
 
     Args:
         n: Number of coordinates, the length of the last axis.
-        max_bounces: A geodesic that would bounce more often than this stays where it was and turns round,
-            which keeps volume and reversibility too, so that it always ends.
+        max_bounces: A geodesic that would bounce more often than this ends early, in the middle of a leg.
+            Only an absurdly long time does, or a speed without meaning, from a force infinite at a face.
 
     Raises:
         ValueError: ``n`` is less than 2 or ``max_bounces`` less than 1.
@@ -29,7 +29,7 @@ class Simplex(Embedded):
     """
 
     n: int = eqx.field(static=True)
-    max_bounces: int = eqx.field(static=True, default=10_000)
+    max_bounces: int = eqx.field(static=True, default=1000)
 
     def __check_init__(self) -> None:
         if self.n < 2:

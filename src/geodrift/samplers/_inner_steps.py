@@ -70,24 +70,27 @@ def inner_steps(
     # All keys at once: one by one they would take a fifth of the time of a step on a small batch.
     if steps == 1:
         return prepare_and_flow(jax.random.split(key), phase, kept, batch)
-    nothing = jax.tree.map(jnp.zeros_like, phase.position)
-    start = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
     if sampler.reuse_batch:
         keys = jax.random.split(key, steps + 1)
         prepared, kept = estimator.prepare(keys[0], kept, phase.position, batch)
 
-        def again(carry: tuple[Phase, StepOutcome], key: RandomKey) -> tuple[tuple, None]:
+        def again(carry: tuple[Phase, Array], key: RandomKey) -> tuple[tuple, None]:
             phase, outcome = flow(key, carry[0], prepared)
-            return (phase, _either(carry[1], outcome)), None
+            return (phase, carry[1] | outcome.negative_variance), None
 
-        (phase, outcome), _ = jax.lax.scan(again, (phase, start), keys[1:])
-        return phase, kept, outcome
+        # The last step stands outside: a loop writes all that it carries, and only the last outcome counts.
+        (phase, negative), _ = jax.lax.scan(again, (phase, jnp.zeros((), bool)), keys[1:-1])
+        phase, outcome = flow(keys[-1], phase, prepared)
+        return phase, kept, outcome._replace(negative_variance=outcome.negative_variance | negative)
 
     def afresh(carry: tuple[Phase, Any, StepOutcome], xs: tuple) -> tuple[tuple, None]:
         keys, rows = xs
         phase, kept, outcome = prepare_and_flow(keys, *carry[:2], rows)
         return (phase, kept, _either(carry[2], outcome)), None
 
+    # Here the last step stays inside, as batches cut off the others would be copied.
+    nothing = jax.tree.map(jnp.zeros_like, phase.position)
+    start = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
     xs = (jax.random.split(key, (steps, 2)), batch)
     return jax.lax.scan(afresh, (phase, kept, start), xs)[0]
 
