@@ -1,22 +1,16 @@
 """Latent Dirichlet allocation with kept assignments: its law against enumeration, and its reproducibility."""
 
-import jax
 import numba
 import numpy as np
 import pytest
 from scipy import stats
 
-from geodrift.models.latent_dirichlet_allocation import (
-    Engine,
-    Settings,
-    _assignment_kernel,
-    _assignments_in_jax,
-    _document_sampler,
-)
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
+from geodrift.models.latent_dirichlet_allocation import Engine, Settings, _collapsed_kernel, _kept_assignments
+from geodrift.models.latent_dirichlet_allocation._assignment_kernel import redraw
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
 from geodrift.processes._host_moves import cir_moves
-from law_checks import assert_means, z_bound
+from law_checks import assert_means
 from models import lda_problem as problem
 
 SETTINGS = {
@@ -32,7 +26,10 @@ def run(steps, *, seed=0, chain=0, **settings):
     return engine
 
 
-def test_assignments_and_topics_have_the_law_of_enumeration():
+@pytest.mark.parametrize("parts", [1, 3])
+def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
+    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_kept_assignments, "PARTS", parts)
     every, p, in_words = problem.posterior()
     first, second = problem.topic_moments(p, in_words)
     size = every.shape[1]
@@ -56,58 +53,23 @@ def test_assignments_and_topics_have_the_law_of_enumeration():
     assert_means(np.array(draws), exact)
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("sampler", [_assignment_kernel, _assignments_in_jax])
-def test_redrawn_assignments_have_their_conditional_law(sampler, first):
+def test_redrawn_assignments_have_their_conditional_law():
     copies, words, counts = 40_000, np.array([0, 2], np.int32), np.array([3, 1], np.int32)
     topics = np.array([[0.5, 0.2, 0.05], [0.3, 0.3, 0.3], [0.2, 0.5, 0.65]], np.float32)
     alpha = np.array([0.2, 0.5, 1.1], np.float32)
-    starts = 5 * np.arange(copies)  # with a gap between documents
-    assignments = np.zeros(5 * copies, np.uint8)
+    starts = 4 * np.arange(copies)
+    assignments = np.zeros(4 * copies, np.uint8)
     entries = np.arange(0, 2 * copies + 1, 2, dtype=np.int32)
     batch = Minibatch(
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
-    names = {"seed": 5, "chain": 0, "step": 0}
-    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, **names)
+    redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=True, seed=5, chain=0, step=0)
     every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
-    drawn = assignments.reshape(copies, 5)
-    assert not drawn[:, 4].any()
-    observed = np.bincount(drawn[:, :4] @ 3 ** np.arange(3, -1, -1), minlength=len(every))
+    states = assignments.reshape(copies, 4) @ 3 ** np.arange(3, -1, -1)
+    observed = np.bincount(states, minlength=len(every))
     common = p * copies > 5
     merged = [np.append(x[common], x[~common].sum()) for x in (observed, p * copies)]
-    assert stats.chisquare(*merged).pvalue > 0.01 / 4
-
-
-def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
-    """Means of n_dk of documents that are padded to different lengths, one of them empty."""
-    rng, copies, kinds = np.random.default_rng(0), 4000, 5
-    counts = rng.poisson(np.array([[0.2], [4.0], [0.0], [1.0], [9.0]]), (kinds, 8))
-    source = TokenSource(problem.corpus(np.tile(counts, (copies, 1))))
-    topics, alpha = rng.dirichlet(np.ones(8), 3).T.astype(np.float32), np.array([0.1, 0.3, 0.6], np.float32)
-    batch, draws = source.minibatch(rng.permutation(kinds * copies)), []
-    topics, starts = topics[batch.vocabulary], source.starts[batch.documents]
-    for sampler in (_assignment_kernel, _assignments_in_jax):
-        z = np.zeros(source.num_tokens, np.uint8)
-        names = {"seed": 1, "chain": 0, "step": 2}
-        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, **names)
-        numbers = [np.bincount(part, minlength=3) for part in np.split(z, source.starts[1:-1])]
-        draws.append(np.reshape(numbers, (copies, 1, kinds, 3)))
-    kept = [0, 1, 3, 4]
-    exact = draws[0].mean(axis=(0, 1))[kept]
-    error = z_bound(12) * draws[0].std(axis=(0, 1))[kept] / np.sqrt(copies)
-    assert_means(draws[1][:, :, kept], exact, slack=error)
-    assert counts.sum(axis=1)[2] == 0
-
-
-def test_which_document_sampler_runs_is_a_matter_of_the_device(monkeypatch):
-    ran = []
-    for module in (_assignment_kernel, _assignments_in_jax):
-        monkeypatch.setattr(module, "redraw", lambda *_, name=module.__name__: ran.append(name))
-    for backend in ("cpu", "gpu"):
-        monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
-        _document_sampler.redraw()
-    assert [name.rsplit(".")[-1] for name in ran] == ["_assignment_kernel", "_assignments_in_jax"]
+    assert stats.chisquare(*merged).pvalue > 0.01
 
 
 def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
@@ -209,7 +171,9 @@ def draws_of(engine, steps):
     return np.array(draws)
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_collapsed_kernel._redraw_forms, "worth_threads", 1)
     settings = Settings(n_topics=5, batch_size=90)
     threads = numba.get_num_threads()
     try:
@@ -223,7 +187,7 @@ def test_the_number_of_threads_changes_no_bit():
     assert not np.array_equal(runs[0], draws_of(Engine(random_corpus(), settings, seed=4), 60))
 
 
-@pytest.mark.parametrize("cut", [2, 9, 45])
+@pytest.mark.parametrize("cut", [2, 51, 57])
 def test_put_down_and_taken_up_is_bit_identical(cut):
     settings = Settings(n_topics=5, batch_size=90)
     whole, first, second = (Engine(random_corpus(), settings, seed=3) for _ in range(3))
@@ -243,9 +207,11 @@ def test_put_down_and_taken_up_is_bit_identical(cut):
 def test_counts_are_those_of_the_assignments():
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     engine = Engine(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
-    draws_of(engine, 40)
+    draws_of(engine, 70)
     _, words = problem.tokens(counts)
     expected = np.zeros((50, 5), int)
     np.add.at(expected, (words, engine.move.assignments), 1)
-    np.testing.assert_array_equal(engine.move.word_topic, expected)
-    np.testing.assert_array_equal(engine.move.topic_totals, expected.sum(axis=0))
+    np.testing.assert_array_equal(engine.move.word_topic[:, :5], expected)
+    np.testing.assert_array_equal(engine.move.word_topic[:, 5:], 0)
+    parts = np.add.reduceat(expected, engine.move.bounds[:-1], axis=0)
+    np.testing.assert_array_equal(engine.move.in_parts[:, :5], parts)

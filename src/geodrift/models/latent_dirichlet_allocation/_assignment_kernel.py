@@ -216,35 +216,10 @@ def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignme
 
 
 @numba.njit(cache=True)
-def add_counts(
-    words: np.ndarray, counts: np.ndarray, after: np.ndarray, word_topic: np.ndarray, totals: np.ndarray
-) -> None:
-    """Count assignments ``after`` in N [V, K] and its sums [K]."""
+def add_counts(words: np.ndarray, counts: np.ndarray, after: np.ndarray, word_topic: np.ndarray) -> None:
+    """Count assignments ``after``, in the order of the entries, in N [V, K]."""
     token = 0
     for entry in range(words.shape[0]):
         for _ in range(counts[entry]):
             word_topic[words[entry], after[token]] += 1
-            totals[after[token]] += 1
-            token += 1
-
-
-@numba.njit(cache=True)
-def move_counts(
-    words: np.ndarray,
-    counts: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    word_topic: np.ndarray,
-    totals: np.ndarray,
-) -> None:
-    """Count assignments ``after`` instead of ``before``."""
-    token = 0
-    for entry in range(words.shape[0]):
-        for _ in range(counts[entry]):
-            old, new = before[token], after[token]
-            if old != new:
-                word_topic[words[entry], old] -= 1
-                word_topic[words[entry], new] += 1
-                totals[old] -= 1
-                totals[new] += 1
             token += 1

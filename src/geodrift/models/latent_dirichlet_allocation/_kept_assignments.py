@@ -1,6 +1,5 @@
 """Exact Gibbs sampling with partial updates: every token's assignment is kept between visits."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -9,28 +8,33 @@ from jaxtyping import Float, Int
 from geodrift.models.latent_dirichlet_allocation._assignment_kernel import (
     add_counts,
     gather,
-    move_counts,
+    redraw,
 )
-from geodrift.models.latent_dirichlet_allocation._document_sampler import redraw
+from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
+from geodrift.models.latent_dirichlet_allocation._vector_draw import padded
 
-EARLY_SHARE = 4  # minibatches are S / 4 until every document has been seen
+TOKENS_OF_A_STEP = 2**19
+EARLY_SHARE = 4  # K V / 4 tokens make a minibatch until every document has been seen
 # Weight of the minibatch numbered t = 1, 2, ...: (1 + t / 5)^-0.6
 EARLY_DELAY = 5.0
 EARLY_DECAY = 0.6
-BATCHES_AT_FIRST = 3  # the least number of early minibatches of a corpus
+BATCHES_AT_FIRST = (3, 50)  # the least and the largest number of them, unless the minibatches are smaller
+PARTS = 8  # of the vocabulary: as many threads have work
+WORTH_PARTS = 2**17  # tokens of a corpus
 PILOT_SHARE = 0.15  # of the time given, at most
 
 
 class KeptAssignments(TopicMove):
-    """Redraws the assignments of a minibatch given the topics, and the topics given all assignments.
+    """Redraws the assignments of a minibatch given all others, the topics integrated out.
 
-    Exact and without gradient noise. Warm-up is faster and not exact: until every document has been seen, the
-    topics follow the minibatches' counts scaled to the corpus, with falling weight; after that they are held
-    at their mean given all assignments. The topics are drawn at every step that is not warm-up.
+    Exact and without gradient noise once every document has been seen (see `redraw_collapsed`). Until then,
+    which is faster and not exact, the minibatch's assignments are drawn given topics that follow the
+    minibatches' counts scaled to the corpus, with falling weight. Topics are drawn, given all assignments,
+    where they are asked for.
 
     Args:
         source: The corpus.
@@ -41,16 +45,18 @@ class KeptAssignments(TopicMove):
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size = self._batch_size()
-        self.early_size = max(
-            1, min(self.batch_size // EARLY_SHARE, -(-source.num_documents // BATCHES_AT_FIRST))
-        )
+        self.batch_size = self._documents_with(settings.batch_size, TOKENS_OF_A_STEP)
+        early = self._documents_with(None, settings.n_topics * source.num_words // EARLY_SHARE)
+        fewest, most = (-(-source.num_documents // number) for number in BATCHES_AT_FIRST[::-1])
+        self.early_size = min(self.batch_size, max(fewest, min(early, most)))
         self.early_steps = -(-source.num_documents // self.early_size)
         self.complete = False  # whether every document has assignments
         small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
-        self.word_topic = np.zeros((source.num_words, settings.n_topics), np.int32)
-        self.topic_totals = np.zeros(settings.n_topics, np.int64)
+        self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
+        size = padded(settings.n_topics)
+        self.word_topic = np.zeros((source.num_words, size), np.int32)
+        self.in_parts = np.zeros((len(self.bounds) - 1, size))
         self.scaled = self._initial_counts()
         self._compile()
 
@@ -60,12 +66,16 @@ class KeptAssignments(TopicMove):
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given all assignments; their mean until all documents have been seen."""
-        words = np.arange(self.source.num_words)
-        topics = self._drawn(words, count) if self.complete else self._mean(words)
-        return np.ascontiguousarray(topics.T)
+        if not self.complete:
+            return self.expected_topics()
+        words, settings = np.arange(self.source.num_words), self.settings
+        counts, totals = self._counts()
+        # Streams of topics and of assignments have different names.
+        names = {"seed": self.seed, "chain": self.chain, "step": 2 * count + 1}
+        return np.ascontiguousarray(draw_topics(counts, totals, words, settings.topic_word_prior, **names).T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given all assignments."""
+        """The topics' mean given all assignments; given the scaled counts until all have been seen."""
         return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -73,47 +83,65 @@ class KeptAssignments(TopicMove):
         return {
             "assignments": self.assignments.copy(),
             "word_topic": self.word_topic.copy(),
-            "topic_totals": self.topic_totals.copy(),
+            "in_parts": self.in_parts.copy(),
             "scaled": self.scaled.copy(),
             "complete": np.array(self.complete),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
-        names = ("assignments", "word_topic", "topic_totals", "scaled")
-        self.assignments, self.word_topic, self.topic_totals, self.scaled = (
+        names = ("assignments", "word_topic", "in_parts", "scaled")
+        self.assignments, self.word_topic, self.in_parts, self.scaled = (
             np.array(arrays[name]) for name in names
         )
         self.complete = bool(arrays["complete"])
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
-        early, settings = count < self.early_steps, self.settings
-        words = batch.vocabulary
-        topics = self._mean(words) if early or warming_up else self._drawn(words, count)
-        starts, ends = self.source.starts[batch.documents], self.source.starts[batch.documents + 1]
-        words, sweeps = words[batch.words], settings.early_sweeps if early else settings.sweeps
-        before = gather(starts, ends, self.assignments)
+        del warming_up
+        if count < self.early_steps:
+            return self._early_step(batch, count)
+        redraw_collapsed(
+            batch,
+            self.source.starts[batch.documents],
+            self.bounds,
+            self.assignments,
+            self.word_topic,
+            self.in_parts,
+            self._masses(count),
+            self.settings.document_prior,
+            self.settings.topic_word_prior,
+            sweeps=self.settings.sweeps,
+            seed=self.seed,
+            chain=self.chain,
+            step=2 * count,
+        )
+        return batch.num_tokens * self.settings.sweeps
+
+    def _early_step(self, batch: Minibatch, count: int) -> int:
+        settings, rows = self.settings, batch.documents
+        starts, ends = self.source.starts[rows], self.source.starts[rows + 1]
         redraw(
             batch,
             starts,
             self.assignments,
-            topics,
+            self._mean(batch.vocabulary),
             settings.document_prior,
-            sweeps=sweeps,
-            first=early,
+            sweeps=settings.early_sweeps,
+            first=True,
             seed=self.seed,
             chain=self.chain,
             step=2 * count,
         )
         after = gather(starts, ends, self.assignments)
-        if early:
-            add_counts(words, batch.counts, after, self.word_topic, self.topic_totals)
-            self._follow(batch, after, count)
-            self.complete = count + 1 >= self.early_steps
-        else:
-            move_counts(words, batch.counts, before, after, self.word_topic, self.topic_totals)
-        return batch.num_tokens * sweeps
+        counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
+        add_counts(batch.words, batch.counts, after, counts)
+        self.word_topic[batch.vocabulary] += counts
+        self._follow(batch, counts[:, : settings.n_topics], count)
+        self.complete = count + 1 >= self.early_steps
+        if self.complete:
+            self.in_parts[:] = np.add.reduceat(self.word_topic, self.bounds[:-1], axis=0)
+        return batch.num_tokens * settings.early_sweeps
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
         """See `TopicMove.count_after`.
@@ -130,81 +158,61 @@ class KeptAssignments(TopicMove):
             count += 1
         # An early step makes about twice the draws of a later one.
         pace = paces[False] or 0.5 * paces[True]
-        drawing = self._seconds_of_drawing()
         early_left = max(0, self.early_steps - count)
-        remaining = seconds - spent - drawing - early_left * ((paces[True] or pace) - pace)
-        per_step = pace + (1.0 - self.settings.warm_up_fraction) * drawing
-        return max(2 * count, self.early_steps + 2, int((remaining + count * pace) / per_step))
-
-    def _seconds_of_drawing(self) -> float:
-        words = np.arange(self.source.num_words)
-        started = time.perf_counter()
-        self._drawn(words, 0)
-        drawn = time.perf_counter()
-        self._mean(words)
-        return max(0.0, 2 * drawn - started - time.perf_counter())
+        remaining = seconds - spent - early_left * ((paces[True] or pace) - pace)
+        return max(2 * count, self.early_steps + 2, count + int(remaining / pace))
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""
-        nothing = self.source.minibatch(np.zeros(0, np.int64))
-        counts, totals = self.word_topic[:0], self.topic_totals.copy()
-        topics, starts = np.zeros(counts.shape, np.float32), nothing.documents
+        nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.settings.n_topics))
+        starts, names = nothing.documents, {"seed": 0, "chain": 0, "step": 0}
+        topics, prior = one[:0].astype(np.float32), self.settings.document_prior
+        redraw(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, **names)
         tokens = gather(starts, starts, self.assignments)
-        redraw(
-            nothing,
-            starts,
-            tokens,
-            topics,
-            self.settings.document_prior,
-            sweeps=1,
-            first=True,
-            seed=0,
-            chain=0,
-            step=0,
+        add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
+        masses, bounds = self._masses(0), self.bounds
+        counts = (self.word_topic, self.in_parts)
+        redraw_collapsed(
+            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, **names
         )
-        add_counts(nothing.words, nothing.counts, tokens, topics, totals.astype(np.float64))
-        words = nothing.vocabulary[nothing.words]
-        add_counts(words, nothing.counts, tokens, counts, totals)
-        move_counts(words, nothing.counts, tokens, tokens, counts, totals)
-        draw_topics(self.word_topic, totals, nothing.vocabulary, 1.0, seed=0, chain=0, step=0)
+        draw_topics(*self._counts(), nothing.vocabulary, 1.0, **names)
 
-    def _batch_size(self) -> int:
-        wanted = self.settings.batch_size
+    def _documents_with(self, wanted: int | None, tokens: int) -> int:
+        """About as many documents as hold some tokens, unless told; at least one and at most all."""
         if wanted is None:
-            tokens = self.settings.n_topics * self.source.num_words
             wanted = -(-tokens * self.source.num_documents // self.source.num_tokens)
-        return min(wanted, self.source.num_documents)
+        return max(1, min(wanted, self.source.num_documents))
 
     def _initial_counts(self) -> Float[np.ndarray, "V K"]:
         """Counts of the size that all tokens give, each times an Exponential draw."""
         rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
-        shape = self.word_topic.shape
+        shape = (self.source.num_words, self.settings.n_topics)
         return rng.standard_exponential(shape, np.float32) * np.float32(
-            self.source.num_tokens / self.word_topic.size
+            self.source.num_tokens / (shape[0] * shape[1])
         )
+
+    def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
+        """N and its sums over words."""
+        num_topics = self.settings.n_topics
+        return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
+
+    def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
+        """The parts' masses rho given all assignments."""
+        prior = self.settings.topic_word_prior * np.diff(self.bounds)[:, None]
+        shapes = prior + self.in_parts[:, : self.settings.n_topics]
+        if len(shapes) == 1:
+            return np.ones(shapes.shape)
+        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 2, count]))
+        gammas = rng.standard_gamma(shapes)
+        return gammas / gammas.sum(axis=0)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        counts = self.word_topic if self.complete else self.scaled
-        totals = self.topic_totals if self.complete else self.scaled.sum(axis=0)
+        counts, totals = self._counts() if self.complete else (self.scaled, self.scaled.sum(axis=0))
         return expected_topics(counts[words], totals, self.settings.topic_word_prior, self.source.num_words)
 
-    def _drawn(self, words: Int[np.ndarray, " W"], count: int) -> Float[np.ndarray, "W K"]:
-        # Streams of topics and of assignments have different names.
-        return draw_topics(
-            self.word_topic,
-            self.topic_totals,
-            words,
-            self.settings.topic_word_prior,
-            seed=self.seed,
-            chain=self.chain,
-            step=2 * count + 1,
-        )
-
-    def _follow(self, batch: Minibatch, after: np.ndarray, count: int) -> None:
+    def _follow(self, batch: Minibatch, counts: Int[np.ndarray, "W K"], count: int) -> None:
         """Topics of the next early step: a weighted mean of the minibatches' scaled counts."""
         weight = np.float32((1.0 + (count + 1) / EARLY_DELAY) ** -EARLY_DECAY)
-        counts = np.zeros((len(batch.vocabulary), self.settings.n_topics), np.float32)
-        add_counts(batch.words, batch.counts, after, counts, np.zeros(self.settings.n_topics))
         self.scaled *= 1 - weight
         self.scaled[batch.vocabulary] += (
             weight * np.float32(self.source.num_tokens / max(1, batch.num_tokens)) * counts

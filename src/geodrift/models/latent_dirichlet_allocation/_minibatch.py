@@ -16,7 +16,7 @@ class Minibatch(NamedTuple):
 
     documents: np.ndarray  # their numbers, [S]
     indptr: np.ndarray  # [S + 1]
-    words: np.ndarray  # of each entry, as a row of ``vocabulary``, [nnz] int32
+    words: np.ndarray  # of each entry, as a row of ``vocabulary``, [nnz] int32; increasing in a row
     counts: np.ndarray  # [nnz] int32
     vocabulary: np.ndarray  # the distinct words, increasing, [W]
 
@@ -42,7 +42,11 @@ class TokenSource:
     def __init__(self, corpus: Any) -> None:
         self.corpus = corpus
         self.num_documents, self.num_words = int(corpus.num_documents), int(corpus.num_words)
-        lengths = [whole_counts(rows) for _, rows in self._blocks()]
+        lengths, frequencies = [np.zeros(0, np.int64)], np.zeros(self.num_words)
+        for rows in self._blocks():
+            lengths.append(_whole_counts(rows))
+            frequencies += np.bincount(rows.indices, rows.data, self.num_words)
+        self._frequencies = frequencies
         self.starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
         if self.num_tokens == 0:
             raise ValueError("the corpus has no words: there is nothing to fit")
@@ -55,26 +59,26 @@ class TokenSource:
 
     def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
         """The given documents; cost O(V + nnz)."""
-        return as_minibatch(self.corpus.rows(documents), documents, self._place)
+        rows = self.corpus.rows(documents)
+        rows.sort_indices()  # assignments are in the order of the entries
+        words = np.empty(rows.nnz, np.int32)
+        vocabulary = _renumber(rows.indices, words, self._place)
+        counts, documents = rows.data.astype(np.int32), np.asarray(documents, np.int64)
+        return Minibatch(documents, rows.indptr.astype(np.int64), words, counts, vocabulary)
 
-    def _blocks(self) -> Iterator[tuple[np.ndarray, sp.csr_matrix]]:
+    def word_bounds(self, num_parts: int) -> Int[np.ndarray, " P+1"]:
+        """Where at most ``num_parts`` parts of the vocabulary with about as many tokens each begin, and V."""
+        upto = np.cumsum(self._frequencies)
+        inner = np.searchsorted(upto, upto[-1] * np.arange(1, num_parts) / num_parts) + 1
+        return np.unique(np.concatenate([[0], inner, [self.num_words]]))
+
+    def _blocks(self) -> Iterator[sp.csr_matrix]:
         for start in range(0, self.num_documents, BLOCK):
-            documents = np.arange(start, min(start + BLOCK, self.num_documents))
-            yield documents, self.corpus.rows(documents)
+            yield self.corpus.rows(np.arange(start, min(start + BLOCK, self.num_documents)))
 
 
-def as_minibatch(
-    rows: sp.csr_matrix, documents: Int[np.ndarray, " S"], place: Int[np.ndarray, " V"]
-) -> Minibatch:
-    """Rows of counts as a minibatch; ``place`` is -1 everywhere, before and after."""
-    words = np.empty(rows.nnz, np.int32)
-    vocabulary = _renumber(rows.indices, words, place)
-    counts = rows.data.astype(np.int32)
-    return Minibatch(np.asarray(documents, np.int64), rows.indptr, words, counts, vocabulary)
-
-
-def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
-    """Tokens of each row; a ValueError where a count is not a whole number."""
+def _whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
+    """Tokens of each row."""
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
     ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]

@@ -1,0 +1,157 @@
+r"""A draw from K unnormalised weights by vector instructions, for compiled kernels.
+
+The weights are :math:`a_k (t_k + \epsilon)`, with a vector a of the document and a row t of a table of the
+words. They are summed in `LANES` lanes, lane l over k = l, l + `LANES`, ...; the lanes' sums are accumulated,
+a uniform number chooses the lane, and what is left of it the place in the lane. A draw reads 4 K bytes of
+each of a and t and has no branch; its time is mostly the latency of some forty dependent operations, of which
+K / `LANES` sum the lanes. Loops in Python's terms are left scalar by the compiler, since their arrays might
+overlap: hence the vector code by hand, which LLVM turns into what the processor has.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 16
+_FLOAT, _INDEX, _SMALL = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_FLOATS, _INTEGERS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_SMALL, LANES)
+_ZEROS = ir.Constant(_FLOATS, [0.0] * LANES)
+
+
+def padded(num_topics: int) -> int:
+    """The least multiple of `LANES` that holds all topics."""
+    return -(-num_topics // LANES) * LANES
+
+
+def _number(value: int) -> ir.Constant:
+    return ir.Constant(_INDEX, value)
+
+
+def _lanes(values: list[int]) -> ir.Constant:
+    return ir.Constant(_INTEGERS, values)
+
+
+def _everywhere(builder: ir.IRBuilder, value: ir.Value, vector: ir.Type = _FLOATS) -> ir.Value:
+    """A vector of one value."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(_SMALL, 0))
+    return builder.shuffle_vector(first, undefined, _lanes([0] * LANES))
+
+
+def _vector_at(builder: ir.IRBuilder, data: ir.Value, vector: ir.Type = _FLOATS) -> ir.Value:
+    return builder.bitcast(data, vector.as_pointer())
+
+
+def _moved_up(builder: ir.IRBuilder, vector: ir.Value, by: int) -> ir.Value:
+    """Each lane's value in the lane ``by`` above; zeros below."""
+    places = [LANES + lane - by if lane >= by else 0 for lane in range(LANES)]
+    return builder.shuffle_vector(_ZEROS, vector, _lanes(places))
+
+
+@intrinsic
+def set_entry(typing_context: Any, array: Any, place: Any, value: Any) -> tuple[Any, Callable]:
+    """``array[place] = value`` for a float32 vector of a multiple of `LANES`.
+
+    The whole vector register is written: one that is read next waits long for a single number.
+    """
+
+    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
+        array, place, value = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        begin = builder.and_(place, _number(-LANES))
+        lane = builder.trunc(builder.and_(place, _number(LANES - 1)), _SMALL)
+        here = builder.icmp_signed("==", _everywhere(builder, lane, _INTEGERS), _lanes(list(range(LANES))))
+        at = _vector_at(builder, builder.gep(data, [begin]))
+        values = builder.select(here, _everywhere(builder, value), builder.load(at, align=4))
+        builder.store(values, at, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.float32), code
+
+
+@intrinsic
+def draw_place(
+    typing_context: Any,
+    weights: Any,
+    table: Any,
+    begin: Any,
+    offset: Any,
+    blocks: Any,
+    unit: Any,
+    sums: Any,
+) -> tuple[Any, Callable]:
+    """A place k with probability proportional to ``weights[k] * (table[begin + k] + offset)``.
+
+    Args:
+        typing_context: Of numba.
+        weights: float32, of ``blocks`` times `LANES`.
+        table: float32 or int32, flat.
+        begin: Of the row.
+        offset: Added to each of the row's entries.
+        blocks: A number of whole vectors.
+        unit: A uniform number in [0, 1].
+        sums: Room of the size of ``weights``.
+
+    Returns:
+        A place; where rounding chooses it, or all weights are 0, one that may have the weight 0.
+    """
+
+    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
+        _, _, begin, offset, blocks, unit, _ = arguments
+        weights, table, sums = (
+            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 6)
+        )
+        whole = isinstance(signature.args[1].dtype, types.Integer)
+        table, offsets = builder.gep(table, [begin]), _everywhere(builder, offset)
+        lanes = cgutils.alloca_once_value(builder, _ZEROS)
+        with cgutils.for_range(builder, blocks) as loop:
+            at = [builder.mul(loop.index, _number(LANES))]
+            row = builder.load(
+                _vector_at(builder, builder.gep(table, at), _INTEGERS if whole else _FLOATS), align=4
+            )
+            row = builder.sitofp(row, _FLOATS) if whole else row
+            weight = builder.load(_vector_at(builder, builder.gep(weights, at)), align=4)
+            term = builder.fmul(weight, builder.fadd(row, offsets))
+            total = builder.fadd(builder.load(lanes), term)
+            builder.store(total, lanes)
+            builder.store(total, _vector_at(builder, builder.gep(sums, at)), align=4)
+        upto = builder.load(lanes)
+        for by in (1, 2, 4, 8):
+            upto = builder.fadd(upto, _moved_up(builder, upto, by))
+        level = builder.fmul(unit, builder.extract_element(upto, ir.Constant(_SMALL, LANES - 1)))
+        lane = _number_of_true(builder, builder.fcmp_ordered("<=", upto, _everywhere(builder, level)))
+        lane = builder.select(builder.icmp_unsigned("<", lane, _number(LANES - 1)), lane, _number(LANES - 1))
+        below = cgutils.alloca_once_value(builder, _moved_up(builder, upto, 1))
+        below = builder.bitcast(below, _FLOAT.as_pointer())
+        level = builder.fsub(level, builder.load(builder.gep(below, [lane])))
+        place, own = cgutils.alloca_once_value(builder, lane), builder.gep(sums, [lane])
+        with cgutils.for_range(builder, builder.sub(blocks, _number(1))) as loop:
+            total = builder.load(builder.gep(own, [builder.mul(loop.index, _number(LANES))]))
+            passed = builder.zext(builder.fcmp_ordered("<=", total, level), _INDEX)
+            further = builder.mul(passed, _number(LANES))
+            builder.store(builder.add(builder.load(place), further), place)
+        return builder.load(place)
+
+    signature = types.int64(weights, table, types.int64, types.float32, types.int64, types.float32, sums)
+    return signature, code
+
+
+def _number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+    return builder.zext(builder.ctpop(builder.bitcast(mask, ir.IntType(LANES))), _INDEX)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def last_place(
+    weights: np.ndarray, table: np.ndarray, begin: int, offset: float, unit: float, num_places: int
+) -> int:
+    """The last place with a weight, for a draw that rounding took beyond it; any one where none has."""
+    for place in range(num_places - 1, -1, -1):
+        if weights[place] * (table[begin + place] + offset) > 0.0:
+            return place
+    return min(int(unit * num_places), num_places - 1)
