@@ -12,44 +12,11 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from command import WORDS, assert_one_line, documents, tree
 
 import geodrift
 from geodrift import cli
 from geodrift.data import Corpus
-
-WORDS = [f"w{i:02d}" for i in range(30)]
-
-
-def documents(number, seed):
-    """Documents of three groups, each with ten words of its own."""
-    rng = np.random.default_rng(seed)
-    rates = np.kron(np.eye(3), np.ones(10)) * 1.5 + 0.05
-    return sp.csr_matrix(rng.poisson(rates[rng.integers(3, size=number)]))
-
-
-@pytest.fixture
-def geodrift_cli(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodrift", *map(str, arguments)])
-        capsys.readouterr()
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inputs")
-    sp.save_npz(folder / "train.npz", documents(60, 0))
-    sp.save_npz(folder / "test.npz", documents(10, 1))
-    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +31,6 @@ def run(inputs):
             cli.main()
         assert not stop.value.code
     return path
-
-
-def tree(path):
-    """Names and contents of everything under a folder."""
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
-
-
-def assert_one_line(status, out, err, *, code=1):
-    assert status == code
-    assert out == ""
-    lines = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert len(lines) == 1
-    assert "Traceback" not in err
 
 
 def test_topics_json_has_the_stated_form(geodrift_cli, run):
@@ -323,7 +277,7 @@ def test_runs_that_cannot_be_read_are_one_line(geodrift_cli, run, inputs, tmp_pa
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fit", "lda", "x", "--run", "r"],
+        ["fit", "nmf", "x", "--run", "r"],
         ["fit", "sam", "x", "--run", "r", "--seconds", "1", "--steps", "1"],
         ["fit", "sam", "x", "--run", "r", "--seconds", "-1"],
         ["export", "x", "--out", "x.txt"],
@@ -333,8 +287,8 @@ def test_wrong_usage_has_status_2(geodrift_cli, arguments, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     result = geodrift_cli(*arguments)
     assert_one_line(*result, code=2)
-    if "lda" in arguments:
-        assert "the models are: sam" in result[2]
+    if "nmf" in arguments:
+        assert "the models are: sam, lda" in result[2]
     assert list(tmp_path.iterdir()) == []
 
 

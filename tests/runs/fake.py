@@ -55,6 +55,9 @@ class FakeEngine:
     def state(self):
         return {"position": self.position, "count": np.array(self.count), "total": np.array(self.total)}
 
+    def snapshot(self):
+        return {"last": self.position.copy()}
+
     def restore(self, arrays):
         self.position = arrays["position"].copy()
         self.count, self.total = int(arrays["count"]), int(arrays["total"])

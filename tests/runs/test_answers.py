@@ -15,16 +15,16 @@ def fitted(tmp_path, quiet):
     rates = np.kron(np.eye(2), np.ones(6)) + 0.1
     corpus = Corpus.from_matrix(sp.csr_matrix(rng.poisson(rates[rng.integers(2, size=40)])))
     settings = {"n_topics": 2, "batch_size": 10, "num_draws": 6}
-    config = {"settings": settings, "seed": 1, "chains": 2, "held_out": 0}
+    config = {"settings": settings, "model": "sam", "seed": 1, "chains": 2, "held_out": 0}
     engines = runs.make_engines(config, corpus)
     run = runs.create_run(tmp_path / "run", config, corpus, engines)
     runs.fit_to_run(engines, run, steps=24, console=quiet)
     assert run.num_draws >= 6
-    return run, runs.weighted(run, corpus.matrix()[:9])
+    return run, runs.document_rows(run, corpus.matrix()[:9])
 
 
 def test_a_document_s_mixture_does_not_depend_on_its_place_in_the_file(fitted, monkeypatch):
-    monkeypatch.setattr("geodrift.runs._models._DOCUMENTS_A_BLOCK", 4)
+    monkeypatch.setattr("geodrift.runs._sam.DOCUMENTS_A_BLOCK", 4)
     run, rows = fitted
     order = np.random.default_rng(2).permutation(9)
     straight, permuted = runs.transform(run, rows, 0), runs.transform(run, rows[order], 0)

@@ -57,7 +57,7 @@ def demo(
     refuse_existing(path)
     console = Console(stderr=True)
     _fitting.say(console, "reading docstrings (parsed, never imported)")
-    config = {"settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
+    config = {"model": "sam", "settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
     fitted = _fitting.start(demo_corpus(), path, config, seconds, None)
     print(_print.topic_lines(summarise(fitted, 8), max(60, console.width)))
     print(f"\nword, posterior mean of its weight, [90% interval]\nrun directory: {path}")
@@ -100,10 +100,15 @@ def corpus(
 
 
 @app.command(
-    epilog="Example: geodrift fit sam articles --run articles-20 --topics 20 --seconds 120 --chains 2"
+    epilog="Example: geodrift fit lda articles --run articles-20 --topics 20 --seconds 120 --chains 2"
 )
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="sam: the Spherical Admixture Model.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="lda: latent Dirichlet allocation; sam: the Spherical Admixture Model."
+        ),
+    ],
     source: o.Input,
     run: Annotated[Path, typer.Option(help="Run directory to write.")],
     vocab: o.Vocab = None,
@@ -113,13 +118,14 @@ def fit(
     chains: Annotated[int, typer.Option(min=1, help="Independent chains; they share the time.")] = 1,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
-    weighting: o.Weighting = "tfidf",
-    batch_size: o.BatchSize = None,
+    doc_topic_prior: o.DocTopicPrior = None,
+    topic_word_prior: o.TopicWordPrior = None,
+    weighting: o.Weighting = None,
     corpus_mean_concentration: o.CorpusMeanConcentration = None,
     topic_concentration: o.TopicConcentration = None,
     document_concentration: o.DocumentConcentration = None,
-    doc_topic_prior: o.DocTopicPrior = None,
     method: o.Method = None,
+    batch_size: o.BatchSize = None,
     draws: o.Draws = None,
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
@@ -134,20 +140,21 @@ def fit(
     from geodrift.cli import _fitting
     from geodrift.cli._inputs import Text, load_corpus
     from geodrift.data._files import refuse_existing
+    from geodrift.runs import MODELS
 
     _fitting.check_model(model)
     _fitting.check_length(seconds, steps)
     refuse_existing(run)
-    settings = {
-        "n_topics": topics, "weighting": weighting, "batch_size": batch_size, "method": method,
-        "num_draws": draws,
-        "corpus_mean_concentration": corpus_mean_concentration, "topic_concentration": topic_concentration,
-        "document_concentration": document_concentration, "doc_topic_prior": doc_topic_prior,
-    }  # fmt: skip
-    given = {name: value for name, value in settings.items() if value is not None}
+    settings = _fitting.check_settings(
+        model,
+        n_topics=topics, doc_topic_prior=doc_topic_prior, topic_word_prior=topic_word_prior,
+        weighting=weighting, corpus_mean_concentration=corpus_mean_concentration,
+        topic_concentration=topic_concentration, document_concentration=document_concentration,
+        method=method, batch_size=batch_size, num_draws=draws,
+    )  # fmt: skip
     text = Text(text_field, encoding, min_df, max_df, max_words, stop_words, ngrams, token_pattern)
-    documents = load_corpus([source], vocab, text, signed=weighting == "none")
-    config = {"settings": given, "seed": seed, "chains": chains, "held_out": held_out}
+    documents = load_corpus([source], vocab, text, signed=MODELS[model].takes_negative(settings))
+    config = {"model": model, "settings": settings, "seed": seed, "chains": chains, "held_out": held_out}
     _fitting.start(documents, run, config, 60.0 if seconds is None and steps is None else seconds, steps)
     print(run)
 
@@ -165,10 +172,10 @@ def resume(run: o.RunPath, seconds: o.Seconds = None, steps: o.Steps = None) -> 
 @app.command(epilog="Example: geodrift topics articles-20 --top 15")
 def topics(
     run: o.RunPath,
-    top: Annotated[int, typer.Option(min=1, help="Words at each end of a topic.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Words of a topic (of sam: at each end).")] = 10,
     as_json: o.Json = False,
 ) -> None:
-    """Print each topic's words at both ends, with 90% intervals and the chance of being in the top ten."""
+    """Print each topic's words with 90% intervals and the chance of being among its ten highest."""
     from geodrift.cli._print import topic_tables
     from geodrift.runs import Run, summarise
 
@@ -183,31 +190,33 @@ def evaluate(
     vocab: o.Vocab = None,
     draws: Annotated[
         int | None,
-        typer.Option(min=1, help="N topic draws: the last ceil(N / chains) of each chain; all by default."),
+        typer.Option(
+            min=1,
+            help="N topic draws: the last ceil(N / chains) of each chain. Default: lda 10, sam all.",
+        ),
     ] = None,
-    theta_draws: Annotated[int, typer.Option(min=1, help="J: mixtures drawn from their prior.")] = 200,
+    theta_draws: o.ThetaDraws = None,
     seed: o.Seed = 0,
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
     as_json: o.Json = False,
 ) -> None:
-    """Held-out log-perplexity of documents (lower is better); compare only at equal N and J."""
+    """Score documents that were not fitted (lower is better).
+
+    lda: perplexity of a tenth of each document's words given the others; coherence, exclusivity and
+    diversity of the topics. sam: log-perplexity; compare only at equal N and J.
+    """
     from geodrift import runs
+    from geodrift.cli import _fitting
     from geodrift.cli._inputs import Text, load_counts
 
     opened = runs.Run.open(run)
+    options = _fitting.check_evaluation(opened.config["model"], theta_draws=theta_draws)
     text = Text(text_field, encoding)
     counts = load_counts(source, vocab, text, opened.vocabulary, opened.config["text_options"])
-    rows = runs.weighted(opened, counts)
-    result = runs.evaluate(opened, rows, topic_draws=draws, theta_draws=theta_draws, seed=seed)
-    if as_json:
-        print(json.dumps(result))
-    else:
-        print(
-            f"log-perplexity {result['log_perplexity']:.2f} (N = {result['topic_draws']} topic draws, "
-            f"J = {theta_draws} mixture draws, {result['documents']:,} documents, "
-            f"{result['empty_documents']:,} empty ones left out)"
-        )
+    rows = runs.document_rows(opened, counts)
+    result = runs.evaluate(opened, rows, topic_draws=draws, seed=seed, **options)
+    print(json.dumps(result) if as_json else runs.model_named(opened.config["model"]).sentence(result))
 
 
 @app.command(epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv")
@@ -229,13 +238,18 @@ def transform(
     opened = runs.Run.open(run)
     text = Text(text_field, encoding)
     counts = load_counts(source, vocab, text, opened.vocabulary, opened.config["text_options"])
-    write_mixtures(out, runs.transform(opened, runs.weighted(opened, counts), seed))
+    write_mixtures(out, runs.transform(opened, runs.document_rows(opened, counts), seed))
     print(out)
 
 
 @app.command(epilog="Example: geodrift export articles-20 --out articles-20.npz")
 def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
-    """Write topic draws [draw, topic, word], aligned, with vocabulary and hyperparameters, as .npz."""
+    """Write topic draws [draw, topic, word], aligned, and all that is needed to read them, as .npz.
+
+    Arrays: topics, expected_topics [topic, word], vocabulary, hyperparameters (JSON). expected_topics is for
+    lda the topics' mean given the assignments of the first chain's last state; for sam the draws' mean
+    direction.
+    """
     from geodrift import runs
     from geodrift.cli._files import check_suffix, write_export
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from geodrift.cli import UsageError
 from geodrift.data._files import refuse_existing, write_arrays, write_file
-from geodrift.runs import Run, aligned_topics, expected
+from geodrift.runs import Run, aligned_topics, expected_topics
 
 
 def check_suffix(path: Path, *allowed: str) -> None:
@@ -46,7 +46,7 @@ def write_export(path: Path, run: Run) -> None:
     hyperparameters = json.dumps({key: run.config[key] for key in keys if key in run.config})
     arrays = {
         "topics": topics,
-        "expected_topics": expected(topics),
+        "expected_topics": expected_topics(run, topics),
         "vocabulary": np.array(run.vocabulary, dtype=np.str_),
         "hyperparameters": np.array(hyperparameters),
     }

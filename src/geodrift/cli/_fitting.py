@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
 from geodrift.data._files import nearest_directory, refuse_existing
-from geodrift.runs import MODELS, Run, create_run, fit_to_run, make_engines, memory_needed
+from geodrift.runs import MODELS, Run, create_run, fit_to_run, make_engines, memory_needed, refusal
 
 STARTED = time.monotonic()
 
@@ -31,6 +32,30 @@ def check_model(name: str) -> None:
         raise UsageError(f"there is no model {name!r}; the models are: {', '.join(MODELS)}")
 
 
+def check_settings(model: str, **settings: Any) -> dict[str, Any]:
+    """The settings that were given; those that the model does not have are refused."""
+    return _given(
+        model, settings, MODELS[model].setting_names(), {"n_topics": "topics", "num_draws": "draws"}
+    )
+
+
+def check_evaluation(model: str, **options: Any) -> dict[str, Any]:
+    """The options of `evaluate` that were given; those that the model does not have are refused."""
+    check_model(model)
+    return _given(model, options, MODELS[model].evaluation_options, {})
+
+
+def _given(
+    model: str, values: dict[str, Any], allowed: Collection[str], typed: dict[str, str]
+) -> dict[str, Any]:
+    given = {name: value for name, value in values.items() if value is not None}
+    for name in given:
+        if name not in allowed:
+            shown = "--" + typed.get(name, name).replace("_", "-")
+            raise UsageError(refusal(MODELS[model], name, shown))
+    return given
+
+
 def start(
     corpus: Corpus, path: Path, config: dict[str, Any], seconds: float | None, steps: int | None
 ) -> Run:
@@ -40,7 +65,7 @@ def start(
     for line in describe(corpus):
         say(console, f"corpus: {line}")
     engines = make_engines(config, corpus)
-    _say_needs(console, engines, path)
+    _say_needs(console, config, engines, path)
     run = create_run(path, config, corpus, engines)
     _fit(console, engines, run, seconds, steps)
     return run
@@ -78,8 +103,8 @@ def _fit(console: Console, engines: list, run: Run, seconds: float | None, steps
         raise typer.Exit(130)
 
 
-def _say_needs(console: Console, engines: list, path: Path) -> None:
-    memory, disk = memory_needed(engines)
+def _say_needs(console: Console, config: dict[str, Any], engines: list, path: Path) -> None:
+    memory, disk = memory_needed(config, engines)
     say(console, f"needs about {_size(memory)} of memory besides the corpus, and up to {_size(disk)} of disk")
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say(console, "warning: that is more memory than this machine has")

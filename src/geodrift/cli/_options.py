@@ -62,35 +62,56 @@ TokenPattern = Annotated[
 ]
 
 Weighting = Annotated[
-    str, typer.Option("--weighting", help="tfidf, tf or none (values as they are).", rich_help_panel=_MODEL)
+    str | None,
+    typer.Option(
+        "--weighting",
+        help="sam: tfidf (the default), tf or none (values as they are).",
+        rich_help_panel=_MODEL,
+    ),
 ]
 Topics = Annotated[int, typer.Option("--topics", help="Number of topics.", rich_help_panel=_MODEL)]
 BatchSize = Annotated[
-    int | None, typer.Option("--batch-size", help="Documents looked at in a step.", rich_help_panel=_MODEL)
+    int | None,
+    typer.Option("--batch-size", min=1, help="Documents looked at in a step.", rich_help_panel=_MODEL),
 ]
 CorpusMeanConcentration = Annotated[
     float | None,
-    typer.Option(help="kappa0: of the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL),
+    typer.Option(help="sam: kappa0, of the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL),
 ]
 TopicConcentration = Annotated[
     float | None,
     typer.Option(
-        help="sigma: of each topic around the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL
+        help="sam: sigma, of each topic around the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL
     ),
 ]
 DocumentConcentration = Annotated[
     float | None,
     typer.Option(
-        help="kappa: of each document around its mixture. Default: 6 x words.", rich_help_panel=_MODEL
+        help="sam: kappa, of each document around its mixture. Default: 6 x words.", rich_help_panel=_MODEL
     ),
 ]
 DocTopicPrior = Annotated[
     float | None,
-    typer.Option(help="alpha: Dirichlet parameter of each topic in a document.", rich_help_panel=_MODEL),
+    typer.Option(
+        help="alpha: Dirichlet parameter of each topic in a document. Default: lda 0.1, sam 1.",
+        rich_help_panel=_MODEL,
+    ),
+]
+TopicWordPrior = Annotated[
+    float | None,
+    typer.Option(
+        help="lda: eta, Dirichlet parameter of each word in a topic. Default: 0.01.", rich_help_panel=_MODEL
+    ),
 ]
 Method = Annotated[
     str | None,
-    typer.Option(help="sggmc, gsgnht, gmc-gibbs or gmc-approximate.", rich_help_panel=_MODEL),
+    typer.Option(
+        help="lda: gibbs (the default). sam: sggmc (the default), gsgnht, gmc-gibbs, gmc-approximate.",
+        rich_help_panel=_MODEL,
+    ),
+]
+ThetaDraws = Annotated[
+    int | None, typer.Option(min=1, help="sam: J, mixtures drawn from their prior. Default: 200.")
 ]
 Draws = Annotated[
     int | None,

@@ -5,16 +5,18 @@ from typing import Any
 
 
 def topic_tables(topics: list[dict[str, Any]]) -> str:
-    """One table a topic: the words it favours, then those it avoids."""
+    """One table a topic: the words it favours, then those it avoids where weights have a sign."""
     lines = []
     for topic in topics:
         lines.append(f"topic {topic['topic']}")
-        width = max([len(entry["word"]) for entry in topic["words"] + topic["negative_words"]], default=4)
+        negative = topic.get("negative_words", [])
+        width = max([len(entry["word"]) for entry in topic["words"] + negative], default=4)
+        sign = "+" if "negative_words" in topic else " "
         lines.append(f"  {'word':<{width}}   weight   90% interval       P(top 10)")
-        lines += [_row(entry, width) for entry in topic["words"]]
-        if topic["negative_words"]:
+        lines += [_row(entry, width, sign) for entry in topic["words"]]
+        if negative:
             lines.append(f"  {'negative end':<{width}}                              P(bottom 10)")
-            lines += [_row(entry, width) for entry in topic["negative_words"]]
+            lines += [_row(entry, width, sign) for entry in negative]
         lines.append("")
     return "\n".join(lines)
 
@@ -40,6 +42,6 @@ def topic_lines(topics: list[dict[str, Any]], width: int) -> str:
     return "\n".join(paragraphs)
 
 
-def _row(entry: dict[str, Any], width: int) -> str:
-    interval = f"[{entry['low']:+.4f}, {entry['high']:+.4f}]"
-    return f"  {entry['word']:<{width}}  {entry['weight']:+.4f}  {interval}  {entry['p_top10']:6.2f}"
+def _row(entry: dict[str, Any], width: int, sign: str) -> str:
+    interval = f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
+    return f"  {entry['word']:<{width}}  {entry['weight']:{sign}.4f}  {interval}  {entry['p_top10']:6.2f}"

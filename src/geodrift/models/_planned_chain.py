@@ -36,6 +36,10 @@ class PlannedChain(abc.ABC):
     def _metrics(self, outcomes: list[Any]) -> dict[str, float]:
         """Numbers to show of a chunk's outcomes."""
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """What a reader of the run is given of the present state, beside the draws."""
+        return {}
+
     def start_plan(self) -> None:
         """No step taken, none planned."""
         self.count, self.plan_made = 0, Plan(0, 0, 1)

@@ -11,7 +11,7 @@ import zarr
 from geodrift.data._files import sync_directory, sync_tree
 
 # Dimensions of arrays that are known by name; others get <name>_dim_0 and so on, as in ArviZ.
-_DIMENSIONS = {"topics": ("topic", "word")}
+_DIMENSIONS = {"topics": ("topic", "word"), "doc_topic_prior": ("topic",)}
 _COORDINATE = "draw"
 
 

@@ -52,6 +52,10 @@ class Engine(Protocol):
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up a state."""
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """What a reader of the run is given of the present state, beside the draws; may be empty."""
+        ...
+
 
 class StorageFullError(OSError):
     """The disk is full; the run is as its last checkpoint left it."""
@@ -103,7 +107,7 @@ def fit_to_run(
         loop = _Loop(engines, run, view)
         loop.begin(seconds, steps)
         loop.go(stop)
-        return loop.finish(interrupted=stop.is_set())
+        return loop.finish(interrupted=stop.is_set() and any(loop.left()))
 
 
 class _Loop:
@@ -150,7 +154,7 @@ class _Loop:
             engine.plan(steps=first.plan_dict()["total"])
 
     def _extend(self, seconds: float | None, steps: int | None) -> None:
-        left = [engine.plan_dict()["total"] - engine.count for engine in self.engines]
+        left = self.left()
         if seconds is not None:
             # The pace so far, not a new pilot: a pilot's steps would store no draws. Without a pace the run
             # was killed in its first seconds, and has its plan before it.
@@ -163,6 +167,10 @@ class _Loop:
             raise InputError(
                 f"run {self.run.path} has done its plan; say how much longer with --seconds or --steps"
             )
+
+    def left(self) -> list[int]:
+        """Steps that each engine's plan has still before it."""
+        return [engine.plan_dict()["total"] - engine.count for engine in self.engines]
 
     def go(self, stop: threading.Event) -> None:
         """Chunks of steps, chain after chain, until every plan is done."""
@@ -211,7 +219,10 @@ class _Loop:
             "total": max(engine.plan_dict()["total"] for engine in self.engines),
         }
         info = self.info | {"seconds": self._seconds()}
-        self.run.write_checkpoint(Checkpoint([engine.state() for engine in self.engines], info))
+        states, snapshots = zip(
+            *((engine.state(), engine.snapshot()) for engine in self.engines), strict=True
+        )
+        self.run.write_checkpoint(Checkpoint(list(states), info, snapshots))
         self.saved = time.monotonic()
 
     def finish(self, *, interrupted: bool) -> FitResult:

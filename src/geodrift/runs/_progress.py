@@ -12,6 +12,7 @@ _PLAIN_SECONDS = 10.0
 # Shown when the engine measures them, in this order.
 _SHOWN = (
     ("held_out_log_perplexity", "held-out log-perplexity", "{:,.1f}"),
+    ("held_out_perplexity", "held-out perplexity", "{:,.1f}"),
     ("kinetic_temperature", "kinetic T", "{:.3f}"),
     ("configurational_temperature", "configurational T", "{:.3f}"),
 )

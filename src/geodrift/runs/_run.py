@@ -14,7 +14,13 @@ from jaxtyping import Float, Int
 import geodrift
 from geodrift.data import Corpus, InputError, read_vocabulary
 from geodrift.data._files import new_directory, read_json, write_json
-from geodrift.runs._checkpoint import Checkpoint, read_checkpoint, read_info, write_checkpoint
+from geodrift.runs._checkpoint import (
+    Checkpoint,
+    read_checkpoint,
+    read_info,
+    read_snapshot,
+    write_checkpoint,
+)
 from geodrift.runs._draws import DrawStore, open_draws
 
 FORMAT_VERSION = 1
@@ -151,6 +157,14 @@ class Run:
         size = self.state["metrics_bytes"]
         with (self.path / "metrics.jsonl").open("rb") as stream:
             return [json.loads(line) for line in stream.read(size).splitlines()]
+
+    def snapshot(self, chain: int) -> dict[str, np.ndarray]:
+        """What the model keeps of a chain's last state, beside the draws: nothing for most models.
+
+        Latent Dirichlet allocation keeps `expected_topics`, the topics' mean given the last assignments.
+        """
+        self._need_draws()
+        return read_snapshot(self._checkpoint, chain)
 
     def corpus(self) -> Corpus:
         """The corpus of the run.

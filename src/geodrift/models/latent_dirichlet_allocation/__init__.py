@@ -10,6 +10,7 @@ from geodrift.models.latent_dirichlet_allocation._scores import evaluate as eval
 from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings
 from geodrift.models.latent_dirichlet_allocation._summaries import align as align
 from geodrift.models.latent_dirichlet_allocation._summaries import common_order as common_order
+from geodrift.models.latent_dirichlet_allocation._summaries import in_order_of as in_order_of
 from geodrift.models.latent_dirichlet_allocation._summaries import mean_topics as mean_topics
 from geodrift.models.latent_dirichlet_allocation._summaries import summarise_topics as summarise_topics
 from geodrift.models.latent_dirichlet_allocation._token_split import split_tokens as split_tokens

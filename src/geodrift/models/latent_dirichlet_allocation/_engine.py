@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from geodrift.models._held_out import HeldOutScore
 from geodrift.models._plan import Plan
 from geodrift.models._planned_chain import PlannedChain
+from geodrift.models.latent_dirichlet_allocation._evaluation import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation._kept_assignments import KeptAssignments
 from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
@@ -25,12 +28,22 @@ class Engine(PlannedChain):
         settings: See `Settings`.
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
+        held_out: Counts, [M, V], to score during the run by document completion, or None.
 
     Raises:
-        ValueError: The corpus has no words, a count that is not whole, or fewer documents than topics.
+        ValueError: The corpus has no words, a count that is not whole, or fewer documents than topics; no
+            document of ``held_out`` has two words.
     """
 
-    def __init__(self, corpus: Any, settings: Settings, *, seed: int = 0, chain: int = 0) -> None:
+    def __init__(
+        self,
+        corpus: Any,
+        settings: Settings,
+        *,
+        seed: int = 0,
+        chain: int = 0,
+        held_out: sp.csr_matrix | None = None,
+    ) -> None:
         if settings.n_topics > corpus.num_documents:
             raise ValueError(
                 f"n_topics is {settings.n_topics} but the corpus has {corpus.num_documents} documents; "
@@ -41,6 +54,10 @@ class Engine(PlannedChain):
         self.documents_seen = 0
         self.position = (0, 0)  # the pass, and how many of its documents are done
         self.order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
+        self.held_out = held_out
+        if held_out is not None:
+            self._check_held_out(held_out)
+        self.score = HeldOutScore("held_out_perplexity", self._held_out_perplexity)
         self.start_plan()
 
     @property
@@ -84,6 +101,10 @@ class Engine(PlannedChain):
         self.position = (number, done)
         self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The expected topics."""
+        return {"expected_topics": self.expected_topics()}
+
     def _move(self) -> TopicMove:
         source, settings = self.source, self.settings
         if settings.method == "gibbs":
@@ -119,8 +140,23 @@ class Engine(PlannedChain):
         return {"topics": self.topics()}
 
     def _metrics(self, outcomes: list[int]) -> dict[str, float]:
-        return {
+        metrics = {
             "documents": float(self.documents_seen),
             "token_draws": float(sum(outcomes)),
             **self.move.metrics(),
         }
+        return metrics if self.held_out is None else metrics | self.score.metrics()
+
+    def _check_held_out(self, held_out: sp.csr_matrix) -> None:
+        lengths = np.asarray(held_out.sum(axis=1)).ravel()
+        if lengths.max(initial=0) < 2:
+            raise ValueError("no held-out document has two words: there is nothing to score; hold out more")
+        # Compiles, which is not to count as the time of a score.
+        one = held_out[[int(np.argmax(lengths))]]
+        completion_perplexity(one, self.expected_topics(), self.settings.document_prior, sweeps=2, burn_in=1)
+
+    def _held_out_perplexity(self) -> float:
+        """Of the expected topics; fewer sweeps than a score that is reported needs."""
+        return completion_perplexity(
+            self.held_out, self.expected_topics(), self.settings.document_prior, sweeps=20, burn_in=10
+        ).perplexity

@@ -4,6 +4,7 @@ Reisinger et al. 2010; sampled as by Liu, Zhu and Song 2016.
 """
 
 from geodrift.models._alignment import align as align
+from geodrift.models._alignment import common_order as common_order
 from geodrift.models.spherical_admixture._annealing import annealed_log_perplexity as annealed_log_perplexity
 from geodrift.models.spherical_admixture._documents import DocumentSource as DocumentSource
 from geodrift.models.spherical_admixture._engine import Engine as Engine

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
+from geodrift.models._held_out import HeldOutScore
 from geodrift.models._plan import Plan
 from geodrift.models._planned_chain import PlannedChain
 from geodrift.models.spherical_admixture._documents import DocumentSource
@@ -22,7 +23,6 @@ from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture._temperature import TemperatureRecord
 from geodrift.models.spherical_admixture._topics import TopicPrior
 
-SCORING_INTERVAL = 4  # chunks from one held-out score to the next
 TEMPERATURE_INTERVAL = 10
 MIXTURE_ADAPTATION = 0.05
 ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
@@ -66,7 +66,7 @@ class Engine(PlannedChain):
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
         self.seed, self.chain, self.held_out = seed, chain, held_out
-        self.chunks, self.held_out_score = 0, float("nan")
+        self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
         self.start_plan()
         self.prior = self._prior()
@@ -200,14 +200,12 @@ class Engine(PlannedChain):
             "step_size": float(self.move.tuned[0]),
             "friction": float(self.move.tuned[1]),
         }
-        if self.held_out is not None:
-            if self.chunks % SCORING_INTERVAL == 0:
-                self.held_out_score = log_perplexity(
-                    self.held_out,
-                    self.topics()[None],
-                    filled(self.settings.document_concentration),
-                    self.settings.doc_topic_prior,
-                )
-            metrics["held_out_log_perplexity"] = self.held_out_score
-        self.chunks += 1
-        return metrics
+        return metrics if self.held_out is None else metrics | self.score.metrics()
+
+    def _held_out_log_perplexity(self) -> float:
+        return log_perplexity(
+            self.held_out,
+            self.topics()[None],
+            filled(self.settings.document_concentration),
+            self.settings.doc_topic_prior,
+        )
