@@ -1,16 +1,24 @@
 """Latent Dirichlet allocation with kept assignments: its law against enumeration, and its reproducibility."""
 
+import jax
 import numba
 import numpy as np
 import pytest
 from scipy import stats
 
-from geodrift.models.latent_dirichlet_allocation import Engine, Settings, _collapsed_kernel, _kept_assignments
-from geodrift.models.latent_dirichlet_allocation._assignment_kernel import redraw
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation import (
+    Engine,
+    Settings,
+    _assignment_kernel,
+    _assignments_in_jax,
+    _collapsed_kernel,
+    _document_sampler,
+    _kept_assignments,
+)
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
 from geodrift.processes._host_moves import cir_moves
-from law_checks import assert_means
+from law_checks import assert_means, z_bound
 from models import lda_problem as problem
 
 SETTINGS = {
@@ -53,23 +61,58 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
     assert_means(np.array(draws), exact)
 
 
-def test_redrawn_assignments_have_their_conditional_law():
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("sampler", [_assignment_kernel, _assignments_in_jax])
+def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     copies, words, counts = 40_000, np.array([0, 2], np.int32), np.array([3, 1], np.int32)
     topics = np.array([[0.5, 0.2, 0.05], [0.3, 0.3, 0.3], [0.2, 0.5, 0.65]], np.float32)
     alpha = np.array([0.2, 0.5, 1.1], np.float32)
-    starts = 4 * np.arange(copies)
-    assignments = np.zeros(4 * copies, np.uint8)
+    starts = 5 * np.arange(copies)  # with a gap between documents
+    assignments = np.zeros(5 * copies, np.uint8)
     entries = np.arange(0, 2 * copies + 1, 2, dtype=np.int32)
     batch = Minibatch(
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
-    redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=True, seed=5, chain=0, step=0)
+    names = {"seed": 5, "chain": 0, "step": 0}
+    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, **names)
     every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
-    states = assignments.reshape(copies, 4) @ 3 ** np.arange(3, -1, -1)
-    observed = np.bincount(states, minlength=len(every))
+    drawn = assignments.reshape(copies, 5)
+    assert not drawn[:, 4].any()
+    observed = np.bincount(drawn[:, :4] @ 3 ** np.arange(3, -1, -1), minlength=len(every))
     common = p * copies > 5
     merged = [np.append(x[common], x[~common].sum()) for x in (observed, p * copies)]
-    assert stats.chisquare(*merged).pvalue > 0.01
+    assert stats.chisquare(*merged).pvalue > 0.01 / 4
+
+
+def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
+    """Means of n_dk of documents that are padded to different lengths, one of them empty."""
+    rng, copies, kinds = np.random.default_rng(0), 4000, 5
+    counts = rng.poisson(np.array([[0.2], [4.0], [0.0], [1.0], [9.0]]), (kinds, 8))
+    source = TokenSource(problem.corpus(np.tile(counts, (copies, 1))))
+    topics, alpha = rng.dirichlet(np.ones(8), 3).T.astype(np.float32), np.array([0.1, 0.3, 0.6], np.float32)
+    batch, draws = source.minibatch(rng.permutation(kinds * copies)), []
+    topics, starts = topics[batch.vocabulary], source.starts[batch.documents]
+    for sampler in (_assignment_kernel, _assignments_in_jax):
+        z = np.zeros(source.num_tokens, np.uint8)
+        names = {"seed": 1, "chain": 0, "step": 2}
+        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, **names)
+        numbers = [np.bincount(part, minlength=3) for part in np.split(z, source.starts[1:-1])]
+        draws.append(np.reshape(numbers, (copies, 1, kinds, 3)))
+    kept = [0, 1, 3, 4]
+    exact = draws[0].mean(axis=(0, 1))[kept]
+    error = z_bound(12) * draws[0].std(axis=(0, 1))[kept] / np.sqrt(copies)
+    assert_means(draws[1][:, :, kept], exact, slack=error)
+    assert counts.sum(axis=1)[2] == 0
+
+
+def test_which_document_sampler_runs_is_a_matter_of_the_device(monkeypatch):
+    ran = []
+    for module in (_assignment_kernel, _assignments_in_jax):
+        monkeypatch.setattr(module, "redraw", lambda *_, name=module.__name__: ran.append(name))
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
+        _document_sampler.redraw()
+    assert [name.rsplit(".")[-1] for name in ran] == ["_assignment_kernel", "_assignments_in_jax"]
 
 
 def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():

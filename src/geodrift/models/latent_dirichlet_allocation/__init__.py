@@ -8,6 +8,7 @@ from geodrift.models.latent_dirichlet_allocation._evaluation import (
 from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures as document_mixtures
 from geodrift.models.latent_dirichlet_allocation._scores import evaluate as evaluate
 from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings
+from geodrift.models.latent_dirichlet_allocation._stream import StreamEngine as StreamEngine
 from geodrift.models.latent_dirichlet_allocation._summaries import align as align
 from geodrift.models.latent_dirichlet_allocation._summaries import common_order as common_order
 from geodrift.models.latent_dirichlet_allocation._summaries import in_order_of as in_order_of

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from geodrift.models.latent_dirichlet_allocation._assignment_kernel import (
     add_counts,
     gather,
-    redraw,
 )
 from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation._document_sampler import redraw
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove

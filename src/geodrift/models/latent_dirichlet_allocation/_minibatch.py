@@ -44,7 +44,7 @@ class TokenSource:
         self.num_documents, self.num_words = int(corpus.num_documents), int(corpus.num_words)
         lengths, frequencies = [np.zeros(0, np.int64)], np.zeros(self.num_words)
         for rows in self._blocks():
-            lengths.append(_whole_counts(rows))
+            lengths.append(whole_counts(rows))
             frequencies += np.bincount(rows.indices, rows.data, self.num_words)
         self._frequencies = frequencies
         self.starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
@@ -59,12 +59,7 @@ class TokenSource:
 
     def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
         """The given documents; cost O(V + nnz)."""
-        rows = self.corpus.rows(documents)
-        rows.sort_indices()  # assignments are in the order of the entries
-        words = np.empty(rows.nnz, np.int32)
-        vocabulary = _renumber(rows.indices, words, self._place)
-        counts, documents = rows.data.astype(np.int32), np.asarray(documents, np.int64)
-        return Minibatch(documents, rows.indptr.astype(np.int64), words, counts, vocabulary)
+        return as_minibatch(self.corpus.rows(documents), documents, self._place)
 
     def word_bounds(self, num_parts: int) -> Int[np.ndarray, " P+1"]:
         """Where at most ``num_parts`` parts of the vocabulary with about as many tokens each begin, and V."""
@@ -77,8 +72,19 @@ class TokenSource:
             yield self.corpus.rows(np.arange(start, min(start + BLOCK, self.num_documents)))
 
 
-def _whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
-    """Tokens of each row."""
+def as_minibatch(
+    rows: sp.csr_matrix, documents: Int[np.ndarray, " S"], place: Int[np.ndarray, " V"]
+) -> Minibatch:
+    """Rows of counts as a minibatch; ``place`` is -1 everywhere, before and after."""
+    rows.sort_indices()  # assignments are in the order of the entries
+    words = np.empty(rows.nnz, np.int32)
+    vocabulary = _renumber(rows.indices, words, place)
+    counts, documents = rows.data.astype(np.int32), np.asarray(documents, np.int64)
+    return Minibatch(documents, rows.indptr.astype(np.int64), words, counts, vocabulary)
+
+
+def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
+    """Tokens of each row; a ValueError where a count is not a whole number."""
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
     ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]

@@ -1,0 +1,99 @@
+"""Documents that go by once: the law, what is remembered, and what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.models.latent_dirichlet_allocation import Settings, StreamEngine
+from law_checks import assert_means
+from models import lda_problem as problem
+
+SETTINGS = {
+    "n_topics": 2,
+    "doc_topic_prior": problem.DOC_TOPIC_PRIOR,
+    "topic_word_prior": problem.TOPIC_WORD_PRIOR,
+    "method": "scir",
+}
+
+
+def test_a_stream_of_known_size_has_the_law_of_its_documents():
+    """A corpus of three documents in an endless stream, one at a time, told that they are three."""
+    _, p, in_words = problem.posterior()
+    first, second = problem.topic_moments(p, in_words)
+    rows, draws = sp.csr_matrix(problem.COUNTS), []
+    settings = Settings(**SETTINGS, batch_size=2, step_size=(0.2, 1.0, 0.0), early_sweeps=16)
+    for chain in range(8):
+        engine, total = StreamEngine(3, settings, total_documents=3, chain=chain), np.zeros((2, 2, 3))
+        rng = np.random.default_rng(chain)
+        for count in range(1100):
+            engine.feed(rows[rng.permutation(3)[:2]])
+            if count >= 100:
+                topics = engine.topics()
+                total += topics, topics**2
+        draws.append([total / 1000])
+    # The starts that 16 sweeps do not forget, and steps of 0.2.
+    assert_means(np.array(draws), np.array([first, second]), slack=0.02)
+
+
+def documents(seed, number=700):
+    return sp.csr_matrix(np.random.default_rng(seed).poisson(0.3, (number, 60)))
+
+
+def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
+    engine, scales = StreamEngine(60, Settings(n_topics=4, method="scir", batch_size=250)), []
+    for seed in range(3):
+        engine.feed(documents(seed))
+        scales.append(engine.move.counts.sum() * engine.move.counts_factor)
+    assert engine.documents_seen == 2100
+    assert engine.move.num_documents == 2100
+    assert engine.count == 9
+    # The topics' sums are those of all tokens, as the moves of late had them.
+    tokens = sum(documents(seed).sum() for seed in range(3))
+    assert 0.7 * tokens < engine.move.gammas.sums.sum() < 1.05 * tokens
+
+
+def test_what_is_kept_does_not_grow():
+    engine = StreamEngine(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
+    engine.feed(documents(0))
+    sizes = {name: np.shape(value) for name, value in engine.state().items()}
+    for seed in range(1, 5):
+        engine.feed(documents(seed))
+    assert {name: np.shape(value) for name, value in engine.state().items()} == sizes
+    assert sum(np.prod(shape, dtype=int) for shape in sizes.values()) < 3 * 4 * 60
+
+
+@pytest.mark.parametrize("cut", [0, 2])
+def test_put_down_and_taken_up_is_bit_identical(cut):
+    settings = Settings(n_topics=4, method="scir", batch_size=250)
+    whole, first, second = (StreamEngine(60, settings, seed=3) for _ in range(3))
+    for seed in range(4):
+        whole.feed(documents(seed))
+    for seed in range(cut):
+        first.feed(documents(seed))
+    second.restore(first.state())
+    for seed in range(cut, 4):
+        second.feed(documents(seed))
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(value, second.state()[name])
+    np.testing.assert_array_equal(whole.topics(), second.topics())
+
+
+def test_what_a_stream_refuses():
+    with pytest.raises(ValueError, match="'gibbs', which keeps the assignments"):
+        StreamEngine(60, Settings(n_topics=4))
+    with pytest.raises(ValueError, match="total_documents must be a positive whole number, got 0"):
+        StreamEngine(60, Settings(n_topics=4, method="scir"), total_documents=0)
+    engine = StreamEngine(60, Settings(n_topics=4, method="scir"))
+    with pytest.raises(ValueError, match="call feed first"):
+        engine.topics()
+    engine.feed(documents(0))
+    before = engine.state()
+    for rows, message in (
+        (np.ones((3, 59)), "59 columns but the stream has 60 words"),
+        (-np.ones((3, 60)), "must not be negative"),
+        (0.5 * np.ones((3, 60)), "whole numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            engine.feed(rows)
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, before[name])
