@@ -1,10 +1,9 @@
 """The running experiment of Baker et al. (2018): its data, samplers, score and output."""
 
-import json
-import platform
-import subprocess
+import functools
+import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +15,12 @@ import geodrift as gd
 jax.config.update("jax_enable_x64", True)
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import record  # noqa: E402
+
+write = functools.partial(record.write, HERE)
+
 ALPHA, DATA_SIZE, STEPS, BURN_IN = 0.1, 1000, 1000, 1000
 
 
@@ -156,22 +161,3 @@ def summary(values: np.ndarray) -> dict[str, float]:
         "lowest": float(np.min(values)),
         "highest": float(np.max(values)),
     }
-
-
-def write(name: str, settings: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Write ``results/<name>.json`` with what is needed to make it again."""
-    root = HERE.parents[1]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    ).stdout.strip()
-    versions = {"python": platform.python_version(), "geodrift": gd.__version__, "numpy": np.__version__}
-    record = {"settings": settings, "measured": measured, "versions": versions, "commit": commit or "unknown"}
-    text = json.dumps(_rounded(record), indent=2)
-    (HERE / "results" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    print(json.dumps(_rounded(measured), indent=2))
-
-
-def _rounded(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {str(key): _rounded(value) for key, value in node.items()}
-    return float(f"{node:.6g}") if isinstance(node, float) else node

@@ -1,20 +1,21 @@
 """What the reproductions here share: quadrature on circles, chains against it, results as JSON."""
 
-import json
-import platform
-import subprocess
+import functools
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-import geodrift as gd
-
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent))
+
+import record  # noqa: E402
+
+write = functools.partial(record.write, HERE)
+
 GRID = 2000  # points on a circle: the integrands are smooth and periodic, so the error is rounding
 
 
@@ -97,20 +98,6 @@ def over_chains(values: np.ndarray, truth: float) -> dict[str, float]:
     }
 
 
-def write(name: str, settings: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Write ``results/<name>.json`` with what is needed to make it again."""
-    root = HERE.parents[1]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    ).stdout.strip()
-    versions = {"python": platform.python_version(), "geodrift": gd.__version__, "jax": jax.__version__}
-    record = {"settings": settings, "measured": measured, "versions": versions, "commit": commit or "unknown"}
-    path = HERE / "results" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(_rounded(record), indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(_rounded(measured), indent=2))
-
-
 def timed_rows(rows: dict[str, Callable[[], Any]]) -> dict[str, Any]:
     """Run each row, saying which on stderr."""
     done = {}
@@ -119,9 +106,3 @@ def timed_rows(rows: dict[str, Callable[[], Any]]) -> dict[str, Any]:
         done[name] = run()
         print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return done
-
-
-def _rounded(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _rounded(value) for key, value in node.items()}
-    return float(f"{node:.6g}") if isinstance(node, float) else node

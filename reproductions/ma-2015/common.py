@@ -1,8 +1,7 @@
 """What the reproductions here share: targets on the line and in the plane, samplers, the score, results."""
 
-import json
-import platform
-import subprocess
+import functools
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,12 @@ import geodrift as gd
 jax.config.update("jax_enable_x64", True)
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import record  # noqa: E402
+
+write = functools.partial(record.write, HERE)
+
 EDGES = np.linspace(-3, 3, 61)
 
 
@@ -140,24 +145,3 @@ def divergence(counts: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def step_key(h: float) -> str:
     """The name of a step size in a result, without the point of a dotted path."""
     return f"{1000 * h:g} thousandths"
-
-
-def write(name: str, settings: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Write ``results/<name>.json`` with what is needed to make it again."""
-    root = HERE.parents[1]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    ).stdout.strip()
-    versions = {"python": platform.python_version(), "geodrift": gd.__version__, "jax": jax.__version__}
-    record = {"settings": settings, "measured": measured, "versions": versions, "commit": commit or "unknown"}
-    text = json.dumps(_rounded(record), indent=2)
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _rounded(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {str(key): _rounded(value) for key, value in node.items()}
-    if isinstance(node, np.ndarray | list):
-        return [_rounded(value) for value in np.asarray(node).tolist()]
-    return float(f"{node:.6g}") if isinstance(node, float | np.floating) else node

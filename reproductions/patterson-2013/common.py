@@ -1,21 +1,21 @@
 """What the reproductions here share: the score of another folder, results as JSON."""
 
+import functools
 import importlib.util
-import json
-import platform
-import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import jax
-import numpy as np
-
-import geodrift as gd
 
 jax.config.update("jax_enable_x64", True)
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import record  # noqa: E402
+
+write = functools.partial(record.write, HERE)
 
 
 def load_baker() -> ModuleType:
@@ -27,23 +27,3 @@ def load_baker() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def write(name: str, settings: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Write ``results/<name>.json`` with what is needed to make it again."""
-    root = HERE.parents[1]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    ).stdout.strip()
-    versions = {"python": platform.python_version(), "geodrift": gd.__version__, "jax": jax.__version__}
-    record = {"settings": settings, "measured": measured, "versions": versions, "commit": commit or "unknown"}
-    text = json.dumps(_rounded(record), indent=2)
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    print(json.dumps(_rounded(measured), indent=2))
-
-
-def _rounded(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {str(key): _rounded(value) for key, value in node.items()}
-    return float(f"{node:.6g}") if isinstance(node, float | np.floating) else node

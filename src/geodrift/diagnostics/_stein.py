@@ -14,6 +14,7 @@ There q is a function of t = x . y; with :math:`k = \phi(t)`, :math:`L = (1-t^2)
 .. math:: k_p = (1-t^2) L'' - (n-1) t L' + (a + b) L' + a b \phi'' + c \phi'
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import jax
@@ -62,7 +63,14 @@ def kernel_stein_discrepancy(
     return _mean_over_pairs(kernel, x, s, jnp.asarray(scale, x.dtype), jnp.asarray(power, x.dtype), statistic)
 
 
-def _mean_over_pairs(kernel, x, s, c, b, statistic):  # type: ignore[no-untyped-def]
+def _mean_over_pairs(
+    kernel: Callable[..., Float[Array, " draw"]],
+    x: Float[Array, "draw n"],
+    s: Float[Array, "draw n"],
+    c: Float[Array, ""],
+    b: Float[Array, ""],
+    statistic: Literal["U", "V"],
+) -> Float[Array, ""]:
     number = x.shape[0]
     rows = max(1, min(number, _BLOCK_FLOATS // number))
 
