@@ -83,9 +83,10 @@ def test_export_has_the_last_state_s_expected_topics_in_the_order_of_the_draws(g
     assert topics.sum(axis=2) == pytest.approx(1, abs=1e-5)
     assert hyperparameters["model"] == "lda"
     assert hyperparameters["settings"]["doc_topic_prior"] == 0.2
-    # (eta + N_kw) / (V eta + N_k) of the first chain's assignments.
-    state = geodrift.load(run).read_checkpoint().states[0]
-    numbers = state["move.word_topic"].T + 0.1
+    # (eta + N_kw) / (V eta + N_k) of the first chain's assignments, one a token in the corpus's order.
+    rows, numbers = documents(60, 0), np.full((3, 30), 0.1)
+    assignments = geodrift.load(run).read_checkpoint().states[0]["move.assignments"]
+    np.add.at(numbers, (assignments, np.repeat(rows.indices, rows.data)), 1)
     by_hand = numbers / numbers.sum(axis=1, keepdims=True)
     assert np.allclose(aligned(expected), aligned(by_hand), atol=1e-6)
     # One order: every draw's topic k is the expected topic k.
