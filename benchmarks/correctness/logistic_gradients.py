@@ -38,6 +38,7 @@ import geodrift as gd
 MEAN_BOUND, SD_BOUND, REFERENCE_ESS = 0.1, 0.05, 100_000
 OURS = {"batch_size": 200, "step_size": 0.5, "friction": 1.5, "variance_every": 10, "metric_data": 5_000}
 MODE = {"batch_size": 500, "passes": 4, "learning_rate": 0.03}
+WARMUP = 50  # steps of ours
 NUTS = {"step_size": 0.5, "draws_at_once": 10, "stop_at_ratio": 25}
 
 
@@ -139,74 +140,77 @@ def first_pass(draws, truth, counts):
     return None
 
 
+def centre_and_root(keys, plain, device_data):
+    """The mode found from minibatches, and the inverse root of the Fisher matrix of some data there."""
+    size, dim = device_data["x"].shape
+    centre = gd.estimators.find_mode(
+        keys[0],
+        plain,
+        gd.manifolds.Euclidean(dim),
+        device_data,
+        jnp.zeros(dim),
+        batch_size=MODE["batch_size"],
+        num_steps=MODE["passes"] * size // MODE["batch_size"],
+        learning_rate=MODE["learning_rate"],
+    )
+    rows = jax.random.choice(keys[1], size, (OURS["metric_data"],), replace=False)
+    some = {name: array[rows] for name, array in device_data.items()}
+    gradients = plain.per_datum_gradients(centre, some)
+    fisher = size / len(rows) * gradients.T @ gradients + jnp.eye(dim)
+    return centre, jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(fisher), jnp.eye(dim), lower=True).T
+
+
+def whitened(centre, root, device_data):
+    """The control variate at the centre, in coordinates in which the posterior is close to N(0, I)."""
+
+    def likelihood(z, rows):
+        return log_likelihood(centre + root @ z, rows)
+
+    return gd.estimators.ControlVariate(
+        likelihood,
+        lambda z: log_prior(centre + root @ z),
+        device_data,
+        jnp.zeros(len(centre)),
+        noise_variance="scalar-fisher",
+        refresh_variance_every=OURS["variance_every"],
+    )
+
+
 def ours(seeds, data, truth, max_draws):
     """One chain a seed, each with a search for the mode of its own."""
     size, dim = data["x"].shape
     device_data = jax.tree.map(jnp.asarray, data)
     plain = gd.estimators.Minibatch(log_likelihood, log_prior, size)
-    every, batch = OURS["variance_every"], OURS["batch_size"]
-    mode_steps = MODE["passes"] * size // MODE["batch_size"]
+    before = MODE["passes"] * size // MODE["batch_size"] * MODE["batch_size"] + OURS["metric_data"] + size
+    per_step = 2 * OURS["batch_size"] * (1 + 1 / OURS["variance_every"])
+    counts = [(n, before + (WARMUP + n) * per_step) for n in range(50, max_draws + 1, 50)]
     results = []
     for seed in seeds:
         keys = jax.random.split(jax.random.key(seed), 3)
-        centre = gd.estimators.find_mode(
-            keys[0],
-            plain,
-            gd.manifolds.Euclidean(dim),
-            device_data,
-            jnp.zeros(dim),
-            batch_size=MODE["batch_size"],
-            num_steps=mode_steps,
-            learning_rate=MODE["learning_rate"],
-        )
-        # The metric: the Fisher matrix of some data at the centre.
-        rows = jax.random.choice(keys[1], size, (OURS["metric_data"],), replace=False)
-        some = {name: array[rows] for name, array in device_data.items()}
-        gradients = plain.per_datum_gradients(centre, some)
-        fisher = size / len(rows) * gradients.T @ gradients + jnp.eye(dim)
-        root = jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(fisher), jnp.eye(dim), lower=True).T
-
-        def white_likelihood(z, rows, centre=centre, root=root):
-            return log_likelihood(centre + root @ z, rows)
-
-        def white_prior(z, centre=centre, root=root):
-            return log_prior(centre + root @ z)
-
-        estimator = gd.estimators.ControlVariate(
-            white_likelihood,
-            white_prior,
-            device_data,
-            jnp.zeros(dim),
-            noise_variance="scalar-fisher",
-            refresh_variance_every=every,
-        )
+        centre, root = centre_and_root(keys, plain, device_data)
+        estimator = whitened(centre, root, device_data)
         sampler = gd.samplers.SGGMC(
             estimator, gd.manifolds.Euclidean(dim), OURS["step_size"], friction=OURS["friction"]
         )
-        warmup = 50
         draws = gd.sample(
             keys[2],
             sampler,
             device_data,
-            batch_size=batch,
+            batch_size=OURS["batch_size"],
             num_draws=max_draws,
-            num_warmup=warmup,
+            num_warmup=WARMUP,
             initial=jnp.zeros(dim),
         )
-        before = mode_steps * MODE["batch_size"] + OURS["metric_data"] + size
-        per_step = 2 * batch * (1 + 1 / every)
-        counts = [(n, before + (warmup + n) * per_step) for n in range(50, max_draws + 1, 50)]
         state = jax.tree.map(lambda x: x[0] if x.ndim and x.shape[0] == 1 else x, draws.state.estimator)
         last = jnp.asarray(draws.position[0, -1])
         position = np.asarray(centre + draws.position[0] @ np.asarray(root).T)
+        from_centre = (np.asarray(centre) - truth["mean"]) / truth["sd"]
         results.append(
             {
                 "seed": seed,
                 "passed": first_pass(position, truth, counts),
                 "at_the_end": deviations(position, truth),
-                "centre_distance_sd": float(
-                    np.sqrt(np.mean(((np.asarray(centre) - truth["mean"]) / truth["sd"]) ** 2))
-                ),
+                "centre_distance_sd": float(np.sqrt(np.mean(from_centre**2))),
                 "noise_ratio": gd.estimators.noise_ratio(estimator, state, last, data, chunk_size=5000),
                 "gradients_before_sampling": before,
                 "gradients_so_far": counts[-1][1],

@@ -111,53 +111,63 @@ def posteriors_rows():
     return rows
 
 
-def geoopt_rows():
+def geoopt_start(target, chains):
+    """A parameter of chains on the target's manifold."""
     import geoopt
     import torch
+
+    shape = {NORMAL: (DIM,), SPHERE: (3,), STIEFEL: (3, 2)}[target]
+    x = torch.randn(chains, *shape, dtype=torch.float64) if chains > 1 else torch.randn(shape).double()
+    if target == NORMAL:
+        return geoopt.ManifoldParameter(x, manifold=geoopt.Euclidean(ndim=1))
+    if target == SPHERE:
+        manifold = geoopt.Sphere()
+        manifold.reversible = True  # its samplers refuse the sphere otherwise
+    else:
+        manifold = geoopt.CanonicalStiefel()
+    return geoopt.ManifoldParameter(manifold.projx(x), manifold=manifold)
+
+
+def geoopt_moment(x, target):
+    import torch
+
+    if target == NORMAL:
+        return torch.mean(x**2, dim=-1)
+    return x[..., 0] if target == SPHERE else x[..., 0, 0]
+
+
+def geoopt_means(make, target, count, chains=CHAINS):
+    """Means of chains; or of 40 blocks of one chain, whose Metropolis test is for all at once."""
+    import torch
+
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002  the library draws from it
+    x = geoopt_start(target, chains)
+    sampler = make([x])
+    sampler.burnin = True
+
+    def log_density():
+        return -0.5 * torch.sum(x**2) if target == NORMAL else 5 * torch.sum(geoopt_moment(x, target))
+
+    values = []
+    for i in range(count):
+        sampler.step(log_density)
+        if target != NORMAL:
+            with torch.no_grad():
+                x.copy_(x.manifold.projx(x))
+        if i >= count // 4:
+            values.append(geoopt_moment(x.detach(), target).clone())
+    values = torch.stack(values).numpy()
+    if chains > 1:
+        return values.mean(axis=0)
+    return values[: len(values) // 40 * 40].reshape(40, -1).mean(axis=1)
+
+
+def geoopt_plans():
+    """Sampler, target, setting, how to make it, steps, chains and note."""
     from geoopt.samplers import RHMC, RSGLD, SGRHMC
 
-    def start(target, chains):
-        shape = {NORMAL: (DIM,), SPHERE: (3,), STIEFEL: (3, 2)}[target]
-        x = torch.randn(chains, *shape, dtype=torch.float64) if chains > 1 else torch.randn(shape).double()
-        if target == NORMAL:
-            return geoopt.ManifoldParameter(x, manifold=geoopt.Euclidean(ndim=1))
-        if target == SPHERE:
-            manifold = geoopt.Sphere()
-            manifold.reversible = True  # its samplers refuse the sphere otherwise
-        else:
-            manifold = geoopt.CanonicalStiefel()
-        return geoopt.ManifoldParameter(manifold.projx(x), manifold=manifold)
-
-    def moment(x, target):
-        if target == NORMAL:
-            return torch.mean(x**2, dim=-1)
-        return x[..., 0] if target == SPHERE else x[..., 0, 0]
-
-    def means(make, target, count, chains=CHAINS, repair=True):
-        """Means of chains; or of 40 blocks of one chain, whose Metropolis test is for all at once."""
-        torch.manual_seed(0)
-        np.random.seed(0)  # noqa: NPY002  the library draws from it
-        x = start(target, chains)
-        sampler = make([x])
-        sampler.burnin = True
-
-        def log_density():
-            return -0.5 * torch.sum(x**2) if target == NORMAL else 5 * torch.sum(moment(x, target))
-
-        values = []
-        for i in range(count):
-            sampler.step(log_density)
-            if repair and target != NORMAL:
-                with torch.no_grad():
-                    x.copy_(x.manifold.projx(x))
-            if i >= count // 4:
-                values.append(moment(x.detach(), target).clone())
-        values = torch.stack(values).numpy()
-        if chains > 1:
-            return values.mean(axis=0)
-        return values[: len(values) // 40 * 40].reshape(40, -1).mean(axis=1)
-
-    plans = [
+    return [
         ("RSGLD", NORMAL, "epsilon = 0.2", lambda p: RSGLD(p, epsilon=0.2), 120, CHAINS, ""),
         ("SGRHMC", NORMAL, "epsilon = 0.01, n_steps = 1, alpha = 0.1",
          lambda p: SGRHMC(p, epsilon=0.01, n_steps=1, alpha=0.1), 3000, 200, ""),
@@ -180,10 +190,13 @@ def geoopt_rows():
         ("RHMC", STIEFEL, "epsilon = 0.1, n_steps = 10",
          lambda p: RHMC(p, epsilon=0.1, n_steps=10), 1500, 1, ""),
     ]  # fmt: skip
+
+
+def geoopt_rows():
     rows = []
-    for sampler, target, setting, make, count, chains, note in plans:
+    for sampler, target, setting, make, count, chains, note in geoopt_plans():
         try:
-            found = means(make, target, count, chains)
+            found = geoopt_means(make, target, count, chains)
         except Exception as error:  # a peer that stops is a figure too
             rows.append(
                 {"library": "geoopt", "sampler": sampler, "target": target, "setting": setting, "mean": None}

@@ -21,6 +21,9 @@ _BATCHES = 8  # of the run's size, whose stated variances are looked at
 _ITERATIONS = 20
 
 
+Operator = Callable[[Tangent], Tangent]
+
+
 class Noise(NamedTuple):
     """Variances of the gradient noise, per coordinate of the tangent space."""
 
@@ -76,6 +79,40 @@ def _measure(
     scale: Float[Array, ""],
 ) -> Noise:
     dim = manifold.dim(_tree.shapes(position))
+    gradients = _centred_gradients(key, estimator, manifold, position, kept, pairs)
+    number = jax.tree.leaves(gradients)[0].shape[0]
+    stated = jax.lax.map(
+        lambda row: _stated(estimator, position, kept, *row), (jax.random.split(key, _BATCHES), batches)
+    )
+    mean_stated = jax.tree.map(lambda s: jnp.mean(s, axis=0), stated)
+
+    def subtract(u: Tangent) -> Tangent:
+        return _apply_stated(manifold, position, mean_stated, u)
+
+    squares = jnp.sum(jax.vmap(manifold.inner, (None, 0, 0))(position, gradients, gradients))
+    mean = scale * squares / ((number - 1) * dim)
+    mean_of_stated = _average(key, manifold, position, subtract)
+
+    def excess(part: int, shift: Array | float) -> Operator:
+        covariance = _covariance(manifold, position, jax.tree.map(lambda g: g[part::2], gradients), scale)
+
+        def apply(u: Tangent) -> Tangent:
+            own = jax.tree.map(lambda leaf: jnp.asarray(shift, leaf.dtype) * leaf, u)
+            return _tree.sub(covariance(u), _tree.add(subtract(u), own))
+
+        return apply
+
+    worst = [
+        _along_the_largest(key, manifold, position, excess(0, shift), excess(1, shift))
+        for shift in (0.0, mean - mean_of_stated)
+    ]
+    return Noise(mean, mean_of_stated, _largest(stated, position), *worst)
+
+
+def _centred_gradients(
+    key: RandomKey, estimator: Estimator, manifold: Manifold, position: Position, kept: Any, pairs: PyTree
+) -> Tangent:
+    """Tangent gradients of the pairs of data less their mean, ``[pair, ...]``."""
 
     def gradient(key: RandomKey, rows: PyTree) -> Tangent:
         prepared, _ = estimator.prepare(key, kept, position, rows)
@@ -85,54 +122,45 @@ def _measure(
     gradients = jax.lax.map(
         lambda row: gradient(*row), (jax.random.split(key, number), pairs), batch_size=min(64, number)
     )
-    gradients = jax.tree.map(lambda g: g - jnp.mean(g, axis=0), gradients)
-    halves = [jax.tree.map(lambda g, part=part: g[part::2], gradients) for part in (0, 1)]
+    return jax.tree.map(lambda g: g - jnp.mean(g, axis=0), gradients)
 
-    def covariance(half: Tangent) -> Callable[[Tangent], Tangent]:
-        count = jax.tree.leaves(half)[0].shape[0]
 
-        def apply(u: Tangent) -> Tangent:
-            along = jax.vmap(manifold.inner, (None, 0, None))(position, half, u) * (scale / (count - 1))
-            return jax.tree.map(lambda g: jnp.tensordot(along.astype(g.dtype), g, 1), half)
+def _covariance(manifold: Manifold, position: Position, half: Tangent, scale: Float[Array, ""]) -> Operator:
+    """The sample covariance of some gradients, as an operator on tangents."""
+    count = jax.tree.leaves(half)[0].shape[0]
 
-        return apply
+    def apply(u: Tangent) -> Tangent:
+        along = jax.vmap(manifold.inner, (None, 0, None))(position, half, u) * (scale / (count - 1))
+        return jax.tree.map(lambda g: jnp.tensordot(along.astype(g.dtype), g, 1), half)
 
-    keys = jax.random.split(key, _BATCHES)
-    stated = jax.lax.map(lambda row: _stated(estimator, position, kept, *row), (keys, batches))
-    mean_stated = jax.tree.map(lambda s: jnp.mean(s, axis=0), stated)
+    return apply
+
+
+def _average(key: RandomKey, manifold: Manifold, position: Position, operator: Operator) -> Array:
+    """The trace over the dimension.
+
+    It is exact where the operator is a multiple of the identity, and on flat space where it is diagonal.
+    """
     directions = jax.vmap(lambda k: _signs(k, manifold, position))(jax.random.split(key, 32))
+    along = jax.vmap(lambda u: manifold.inner(position, u, operator(u)))(directions)
+    squares = jax.vmap(manifold.inner, (None, 0, 0))(position, directions, directions)
+    return jnp.sum(along) / jnp.sum(squares)
 
-    def average(operator: Callable[[Tangent], Tangent]) -> Array:
-        # The trace over the dimension; exact where the operator is a multiple of the identity, and on flat
-        # space where it is diagonal.
-        along = jax.vmap(lambda u: manifold.inner(position, u, operator(u)))(directions)
-        return jnp.sum(along) / jnp.sum(
-            jax.vmap(manifold.inner, (None, 0, 0))(position, directions, directions)
-        )
 
-    def subtract(u: Tangent) -> Tangent:
-        return _apply_stated(manifold, position, mean_stated, u)
+def _along_the_largest(
+    key: RandomKey, manifold: Manifold, position: Position, seek: Operator, measure: Operator
+) -> Array:
+    """Size of ``measure`` along the direction in which ``seek`` is largest, of either sign."""
 
-    squares = jnp.sum(jax.vmap(manifold.inner, (None, 0, 0))(position, gradients, gradients))
-    mean = scale * squares / ((number - 1) * dim)
-    mean_of_stated = average(subtract)
+    def iterate(_: Array, u: Tangent) -> Tangent:
+        return _unit(manifold, position, seek(seek(u)))
 
-    def worst(shift: Array | float) -> Array:
-        def excess(half: Tangent, u: Tangent) -> Tangent:
-            own = jax.tree.map(lambda leaf: jnp.asarray(shift, leaf.dtype) * leaf, u)
-            return _tree.sub(covariance(half)(u), _tree.add(subtract(u), own))
-
-        def iterate(_: Array, u: Tangent) -> Tangent:
-            return _unit(manifold, position, excess(halves[0], excess(halves[0], u)))
-
-        start = _unit(manifold, position, manifold.random_tangent(key, position))
-        u = jax.lax.fori_loop(0, _ITERATIONS, iterate, start)
-        # Not u against its own image: where excesses of opposite sign are equally large, u is a mixture of
-        # their directions, along which they cancel.
-        image = _unit(manifold, position, excess(halves[0], u))
-        return jnp.abs(manifold.inner(position, image, excess(halves[1], u)))
-
-    return Noise(mean, mean_of_stated, _largest(stated, position), worst(0.0), worst(mean - mean_of_stated))
+    start = _unit(manifold, position, manifold.random_tangent(key, position))
+    u = jax.lax.fori_loop(0, _ITERATIONS, iterate, start)
+    # Not u against its own image: where values of opposite sign are equally large, u is a mixture of their
+    # directions, along which they cancel.
+    image = _unit(manifold, position, seek(u))
+    return jnp.abs(manifold.inner(position, image, measure(u)))
 
 
 def _stated(
