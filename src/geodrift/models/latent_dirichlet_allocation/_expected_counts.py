@@ -41,7 +41,7 @@ def expected_counts(
     """
     ends = np.add.accumulate(batch.counts, dtype=np.int64)
     starts = np.append(0, ends)[batch.indptr[:-1]]
-    counts, totals = np.zeros(topics.shape, np.float32), np.zeros(topics.shape[1])
+    counts = np.zeros(topics.shape, np.float32)
     for number in range(averaged):
         redraw(
             batch,
@@ -55,6 +55,6 @@ def expected_counts(
             chain=chain,
             step=step + 2 * number,
         )
-        add_counts(batch.words, batch.counts, assignments, counts, totals)
+        add_counts(batch.words, batch.counts, assignments, counts)
     counts /= np.float32(averaged)
     return counts
