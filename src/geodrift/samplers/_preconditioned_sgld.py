@@ -51,7 +51,9 @@ class PreconditionedSGLD(Sampler):
         step_size: h; :math:`h G^{-1}` is the time of a step. A number or a `Schedule` of the count.
         adaptation_steps: Steps until v is fixed; 1 or more.
         decay: a, between 0 and 1.
-        damping: :math:`\lambda`, positive, in the gradient's units.
+        damping: :math:`\lambda`, positive, in the gradient's units. It is all that bounds the first steps of
+            an entry whose gradient is 0, as at a mode with all of the data: they are of size
+            :math:`\sqrt{2h/\lambda}`. Start elsewhere, or give the size of a typical gradient.
 
     Raises:
         ValueError: An argument is outside its range.

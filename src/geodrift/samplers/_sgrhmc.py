@@ -61,7 +61,8 @@ class SGRHMC(InnerSteps):
         num_steps: L, inner steps in one draw.
         composition: ``"ABOBA"``: drift h/2 by the midpoint rule, kick, friction and noise at that point
             (exact given G where G is diagonal, else to second order), drift h/2. Of second order. ``"ma"``:
-            the paper's Algorithm 1, with the new position in the momentum's step. Of first order.
+            the paper's Algorithm 1, with the new position in the momentum's step. The momentum's law has a
+            bias of first order, the position's one of second.
         reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
 
     Raises:
