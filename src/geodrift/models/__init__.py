@@ -2,4 +2,5 @@
 
 from geodrift.models._plan import Plan as Plan
 from geodrift.models._plan import Progress as Progress
+from geodrift.models.latent_dirichlet_allocation import LatentDirichletAllocation as LatentDirichletAllocation
 from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture

@@ -5,6 +5,9 @@ from geodrift.models.latent_dirichlet_allocation._evaluation import CompletionSc
 from geodrift.models.latent_dirichlet_allocation._evaluation import (
     completion_perplexity as completion_perplexity,
 )
+from geodrift.models.latent_dirichlet_allocation._facade import (
+    LatentDirichletAllocation as LatentDirichletAllocation,
+)
 from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures as document_mixtures
 from geodrift.models.latent_dirichlet_allocation._scores import evaluate as evaluate
 from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings

@@ -5,11 +5,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models._alignment import align
+from geodrift.models._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
 from geodrift.models.spherical_admixture._engine import Engine
 from geodrift.models.spherical_admixture._evaluation import log_perplexity
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -20,27 +19,8 @@ from geodrift.models.spherical_admixture._summaries import (
 )
 from geodrift.models.spherical_admixture._weighting import weight_rows
 
-TRANSFORM_DRAWS = 20  # topic draws that `transform` averages over, at most
 
-
-class MatrixCorpus:
-    """A matrix in memory as a corpus.
-
-    Args:
-        matrix: Counts or vectors, [D, V].
-    """
-
-    def __init__(self, matrix: sp.csr_matrix) -> None:
-        self.matrix = matrix
-        self.num_documents, self.num_words = matrix.shape
-        self.document_frequencies = np.bincount(matrix.indices, minlength=self.num_words)
-
-    def rows(self, documents: np.ndarray) -> sp.csr_matrix:
-        """The rows of the given documents."""
-        return self.matrix[documents]
-
-
-class SphericalAdmixture(TransformerMixin, BaseEstimator):
+class SphericalAdmixture(TopicModelFacade):
     """Topics of documents as unit vectors, with a posterior.
 
     The model is that of Reisinger et al. 2010 with the corpus mean integrated out, Eq. (9) of Liu et al.
@@ -114,11 +94,11 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
             ValueError: A setting is out of range, X has NaN, or counts are negative.
         """
         settings = self._settings()
-        corpus = MatrixCorpus(self._validated(X, reset=True))
+        corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = self._seed()
         engines = [Engine(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
-        draws = [_run(engine, self.n_steps) for engine in engines]
+        draws = [sampled_topics(engine, self.n_steps) for engine in engines]
         self.settings_ = engines[0].settings
         self.temperature_ = np.array([engine.temperature.value() for engine in engines])
         self.topic_draws_ = align(np.concatenate(draws))
@@ -131,11 +111,7 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
         """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
-        rows = self._unit_rows(X)
-        chosen = np.linspace(
-            0, len(self.topic_draws_) - 1, min(TRANSFORM_DRAWS, len(self.topic_draws_))
-        ).astype(int)
-        return document_mixtures(rows, self.topic_draws_[chosen], self.settings_)
+        return document_mixtures(self._unit_rows(X), spaced(self.topic_draws_), self.settings_)
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
         """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``.
@@ -176,43 +152,14 @@ class SphericalAdmixture(TransformerMixin, BaseEstimator):
             num_draws=self.n_draws,
         )
 
-    def _validated(self, X: Any, *, reset: bool) -> sp.csr_matrix:
-        least = 2 if reset else 1
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float64,
-            reset=reset,
-            ensure_min_samples=least,
-            ensure_min_features=least,
-        )
-        matrix = sp.csr_matrix(X, copy=True)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        if self.weighting != "none" and matrix.nnz and matrix.data.min() < 0:
-            raise ValueError(
-                "Negative values in data passed to SphericalAdmixture: counts cannot be; "
-                'for vectors take weighting="none"'
-            )
-        return matrix
+    def _may_be_negative(self) -> bool:
+        return self.weighting == "none"
+
+    def _where_negative_is_allowed(self) -> str:
+        return '; for vectors take weighting="none"'
 
     def _unit_rows(self, X: Any) -> sp.csr_matrix:
         check_is_fitted(self)
         return weight_rows(
             self._validated(X, reset=False), self.weighting, self._document_frequencies, self._num_documents
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self.weighting != "none"
-        return tags
-
-
-def _run(engine: Engine, num_steps: int) -> np.ndarray:
-    engine.plan(steps=num_steps)
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    return np.array(draws)

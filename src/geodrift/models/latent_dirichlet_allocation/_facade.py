@@ -1,0 +1,214 @@
+"""Latent Dirichlet allocation as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from geodrift.models._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
+from geodrift.models.latent_dirichlet_allocation._engine import Engine
+from geodrift.models.latent_dirichlet_allocation._evaluation import CompletionScore, completion_perplexity
+from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._stream import StreamEngine
+from geodrift.models.latent_dirichlet_allocation._stream_draws import StreamDraws
+from geodrift.models.latent_dirichlet_allocation._summaries import align, mean_topics, summarise_topics
+
+STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
+PERPLEXITY_DRAWS = 10
+LEAST_STEPS, PASSES = 400, 200  # of `fit`
+
+
+class LatentDirichletAllocation(TopicModelFacade):
+    """Topics of documents as probabilities of words, with a posterior: Blei, Ng and Jordan (2003).
+
+    D documents, V words, K topics. `fit` samples the posterior of a corpus in memory; `partial_fit` takes
+    documents as they come, keeps none of them, and needs the same memory however many have come. The
+    arguments up to ``batch_size`` are described in `Settings`; values are checked by `fit`, which raises
+    ValueError.
+
+    Args:
+        n_topics: K.
+        doc_topic_prior: alpha, each component's Dirichlet parameter, or K of them.
+        topic_word_prior: eta, each word's.
+        method: "gibbs" keeps every token's assignment and is exact; "scir", "sgrld", "sgrhmc", "sgld" and
+            "sghmc" use counts of minibatches scaled to the corpus. `partial_fit`, which keeps nothing, takes
+            "scir" where this is "gibbs".
+        batch_size: S, documents of one step.
+        n_steps: Steps of each chain in `fit`, warm-up included; None: those of 200 passes over the documents,
+            and at least 400.
+        n_draws: Stored draws of each chain, at most.
+        n_chains: Chains of `fit`, run one after the other.
+        total_documents: For `partial_fit`: documents that the stream will have, where that is known; without
+            it the posterior is that of the documents which have come.
+        random_state: Seed, or a `numpy.random.RandomState`.
+
+    Attributes:
+        topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
+            After `partial_fit`: evenly spaced ones of the latter half of the stream.
+        topics_: Their mean, [topic, word] float32; rows sum to 1.
+        components_: The same under the name that scikit-learn's LDA has for it.
+        expected_topics_: One estimate without the noise of a draw: the mean given the last state's
+            assignments (of the first chain), or counts, [topic, word]; its topics are in that chain's order.
+        settings_: The settings.
+        n_features_in_: V.
+
+    Example:
+        >>> model = LatentDirichletAllocation(n_topics=20, random_state=0).fit(counts)
+        >>> mixtures = model.transform(new_counts)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        doc_topic_prior: float | Sequence[float] = 0.1,
+        topic_word_prior: float = 0.01,
+        method: str = "gibbs",
+        batch_size: int | None = None,
+        n_steps: int | None = None,
+        n_draws: int = 100,
+        n_chains: int = 1,
+        total_documents: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.method = method
+        self.batch_size = batch_size
+        self.n_steps = n_steps
+        self.n_draws = n_draws
+        self.n_chains = n_chains
+        self.total_documents = total_documents
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Sample the posterior of the topics; what was fitted before is forgotten.
+
+        Args:
+            X: Counts [D, V], sparse or dense, whole numbers; rows without a word are kept and say nothing.
+            y: Ignored.
+
+        Raises:
+            ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
+        """
+        settings = self._settings(self.method)
+        corpus, seed = MatrixCorpus(self._validated(X, reset=True, least_documents=2)), self._seed()
+        engines = [Engine(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        steps = _default_steps(engines[0]) if self.n_steps is None else self.n_steps
+        draws = np.concatenate([sampled_topics(engine, steps) for engine in engines])
+        self._forget()
+        self.settings_, self._draws = settings, align(draws)
+        self.expected_topics_ = engines[0].expected_topics()
+        return self
+
+    def partial_fit(self, X: Any, y: None = None) -> Self:
+        """Take the next documents of a stream; after `fit` a new stream begins.
+
+        Args:
+            X: Counts [documents, V], as for `fit`.
+            y: Ignored.
+
+        Raises:
+            ValueError: As `fit`, or X has another number of words than the documents before; nothing has
+                changed then.
+        """
+        begins = not hasattr(self, "_stream")
+        rows = self._validated(X, reset=begins)
+        if begins:
+            settings = self._settings(STREAM_METHOD if self.method == "gibbs" else self.method)
+            stream = StreamEngine(
+                rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
+            )
+            stream.feed(rows)
+            self._forget()
+            self.settings_, self._stream, self._stream_draws = settings, stream, StreamDraws(self.n_draws)
+        else:
+            self._stream.feed(rows)
+        self._stream_draws.offer(self._stream.count, self._stream.topics)
+        self._draws = None
+        self.expected_topics_ = self._stream.expected_topics()
+        return self
+
+    @property
+    def topic_draws_(self) -> Float[np.ndarray, "N K V"]:
+        """See the class."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted: call fit or partial_fit first")
+        if self._draws is None:
+            self._draws = align(self._stream_draws.values())
+        return self._draws
+
+    @property
+    def topics_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        return mean_topics(self.topic_draws_)
+
+    @property
+    def components_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        return self.topics_
+
+    def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
+        """Posterior mean of each document's mixture, over topics and mixtures both."""
+        return self.transform_with_intervals(X)["mean"]
+
+    def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        return document_mixtures(rows, spaced(self.topic_draws_), self.settings_.doc_topic_prior)
+
+    def perplexity(self, X: Any, *, seed: int = 0) -> float:
+        """Perplexity of a tenth of each document's words given the others; lower is better.
+
+        Under at most `PERPLEXITY_DRAWS` of the draws; see `completion_perplexity`.
+        """
+        return self._completion(X, seed).perplexity
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean log-likelihood of a held-out word, minus the logarithm of `perplexity`: larger is better."""
+        return self._completion(X, 0).log_likelihood_per_token
+
+    def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict]:
+        """Each topic's most probable words with intervals; see `summarise_topics`."""
+        check_is_fitted(self)
+        return summarise_topics(self.topic_draws_, vocabulary, top=top)
+
+    def _completion(self, X: Any, seed: int) -> CompletionScore:
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        draws = spaced(self.topic_draws_, PERPLEXITY_DRAWS)
+        return completion_perplexity(rows, draws, self.settings_.doc_topic_prior, seed=seed)
+
+    def _settings(self, method: str) -> Settings:
+        return Settings(
+            n_topics=self.n_topics,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            method=method,
+            batch_size=self.batch_size,
+            num_draws=self.n_draws,
+        )
+
+    def _forget(self) -> None:
+        for name in ("_stream", "_stream_draws"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # mixtures are float32
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "expected_topics_")
+
+
+def _default_steps(engine: Engine) -> int:
+    late = 2**62  # a count at which minibatches have their full size
+    return max(LEAST_STEPS, -(-PASSES * engine.source.num_documents // engine.move.documents_at(late)))

@@ -1,0 +1,209 @@
+"""The scikit-learn estimator: what it returns is what the engines draw, in a corpus or in a stream."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from geodrift.models import LatentDirichletAllocation
+from geodrift.models._facade import MatrixCorpus
+from geodrift.models.latent_dirichlet_allocation import (
+    Engine,
+    Settings,
+    StreamEngine,
+    completion_perplexity,
+    document_mixtures,
+)
+from geodrift.models.latent_dirichlet_allocation._stream_draws import StreamDraws
+
+
+def planted(num_documents, seed=0, num_topics=3, num_words=30, length=60):
+    """Counts, topics and mixtures drawn from the model."""
+    rng = np.random.default_rng(seed)
+    topics = np.random.default_rng(99).dirichlet(np.full(num_words, 0.2), num_topics)
+    mixtures = rng.dirichlet(np.full(num_topics, 0.3), num_documents)
+    counts = np.stack([rng.multinomial(length, p) for p in mixtures @ topics])
+    return sp.csr_matrix(counts), topics, mixtures
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    counts, topics, mixtures = planted(300)
+    options = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2, "n_steps": 400, "n_draws": 60, "n_chains": 2}
+    model = LatentDirichletAllocation(3, random_state=1, **options).fit(counts)
+    return model, counts, topics, mixtures
+
+
+def test_planted_topics_and_mixtures_are_found_with_intervals_that_hold_them(fitted):
+    model, counts, topics, mixtures = fitted
+    similar = np.sqrt(topics) @ np.sqrt(model.topics_).T
+    order = similar.argmax(axis=1)
+    assert sorted(order) == [0, 1, 2]
+    assert similar.max(axis=1).min() > 0.99
+    low, high = np.quantile(model.topic_draws_[:, order], [0.05, 0.95], axis=0)
+    often = topics > 0.005
+    assert 0.8 < ((low <= topics) & (topics <= high))[often].mean() < 0.98  # one corpus, correlated entries
+    found = model.transform_with_intervals(counts)
+    inside = (found["low"][:, order] <= mixtures) & (mixtures <= found["high"][:, order])
+    # 900 entries, about 600 of them independent: four standard errors of 0.9 are 0.05.
+    assert inside.mean() == pytest.approx(0.9, abs=0.05)
+    assert np.abs(model.transform(counts)[:, order] - mixtures).mean() < 0.05
+
+
+def test_draws_are_those_of_the_engines(fitted):
+    model, counts, _, _ = fitted
+    seed = int(np.random.RandomState(1).randint(2**31))
+    settings = Settings(3, doc_topic_prior=0.3, topic_word_prior=0.2, num_draws=60)
+    engine = Engine(MatrixCorpus(counts.astype(float)), settings, seed=seed, chain=0)
+    engine.plan(steps=400)
+    draws = []
+    while (progress := engine.advance()) is not None:
+        draws += [draw["topics"] for draw in progress.draws]
+    chain = model.topic_draws_[: len(draws)]
+    assert len(model.topic_draws_) == 2 * len(draws)
+    # One order for all draws of a chain that does not switch.
+    order = [int(np.abs(draws[0] - topic).sum(axis=1).argmin()) for topic in chain[0]]
+    assert np.array_equal(np.array(draws)[:, order], chain)
+    assert np.array_equal(model.expected_topics_, engine.expected_topics())
+    assert np.allclose(model.topics_, model.topic_draws_.mean(axis=0), atol=1e-6)
+    assert np.array_equal(model.components_, model.topics_)
+
+
+def test_scores_are_document_completion(fitted):
+    model, _, _, _ = fitted
+    test = planted(40, seed=5)[0]
+    chosen = np.linspace(0, len(model.topic_draws_) - 1, 10).astype(int)
+    direct = completion_perplexity(test, model.topic_draws_[chosen], 0.3, seed=3)
+    assert model.perplexity(test, seed=3) == pytest.approx(direct.perplexity, rel=1e-12)
+    assert model.score(test) == pytest.approx(-np.log(model.perplexity(test)), rel=1e-12)
+
+
+def test_mixtures_are_those_of_spaced_draws(fitted):
+    model, counts, _, _ = fitted
+    chosen = np.linspace(0, len(model.topic_draws_) - 1, 20).astype(int)
+    direct = document_mixtures(counts[:7], model.topic_draws_[chosen], 0.3)
+    for name, values in model.transform_with_intervals(counts[:7].toarray()).items():
+        assert np.array_equal(values, direct[name]), name
+
+
+def test_top_words_are_the_most_probable(fitted):
+    model = fitted[0]
+    words = model.top_words([f"w{i}" for i in range(30)], top=4)
+    for topic, found in enumerate(words):
+        most = np.argsort(-model.topics_[topic])[:4]
+        assert [word["word"] for word in found["words"]] == [f"w{i}" for i in most]
+
+
+def test_a_stream_is_the_stream_engine_s(fitted):
+    counts = fitted[1]
+    batches = [counts[i : i + 60] for i in range(0, 300, 60)]
+    model = LatentDirichletAllocation(3, random_state=4, total_documents=5000, batch_size=25)
+    seed = int(np.random.RandomState(4).randint(2**31))
+    settings = Settings(3, method="scir", batch_size=25)
+    engine = StreamEngine(30, settings, total_documents=5000, seed=seed)
+    for batch in batches:
+        assert model.partial_fit(batch) is model
+        engine.feed(batch)
+        assert np.array_equal(model.expected_topics_, engine.expected_topics())
+        last, present = model.topic_draws_[-1], engine.topics()
+        assert np.array_equal(last[np.argsort(last[:, 0])], present[np.argsort(present[:, 0])])
+    assert model.settings_.method == "scir"
+    assert model.transform(counts[:3]).shape == (3, 3)
+
+
+def test_a_stream_learns_the_topics_that_made_it():
+    topics = planted(1)[1]
+    model = LatentDirichletAllocation(
+        3, doc_topic_prior=0.3, topic_word_prior=0.2, batch_size=50, random_state=0
+    )
+    for seed in range(60):
+        model.partial_fit(planted(100, seed=seed)[0])
+    similar = np.sqrt(topics) @ np.sqrt(model.topics_).T
+    assert sorted(similar.argmax(axis=1)) == [0, 1, 2]
+    assert similar.max(axis=1).min() > 0.99
+    assert len(model.topic_draws_) > 20
+
+
+def test_documents_that_are_refused_change_nothing_in_a_stream(fitted):
+    counts = fitted[1]
+    models = [LatentDirichletAllocation(3, random_state=4).partial_fit(counts[:50]) for _ in range(2)]
+    for bad, message in (
+        (-counts[:5].toarray(), "Negative values"),
+        (counts[:5] * 0.5, "whole numbers"),
+        (counts[:5, :20], "20 features"),
+        (np.full((2, 30), np.nan), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            models[0].partial_fit(bad)
+    for model in models:
+        model.partial_fit(counts[50:100])
+    assert np.array_equal(models[0].topic_draws_, models[1].topic_draws_)
+
+
+def test_fit_and_partial_fit_forget_each_other(fitted):
+    counts = fitted[1]
+    model = LatentDirichletAllocation(3, n_steps=20, random_state=2)
+    alone = clone(model).partial_fit(counts[:50])
+    model.fit(counts[:100])
+    straight = model.topic_draws_
+    model.partial_fit(counts[:50])
+    assert np.array_equal(model.topic_draws_, alone.topic_draws_)
+    model.fit(counts[:100])
+    assert np.array_equal(model.topic_draws_, straight)
+    with pytest.raises(ValueError, match="n_topics"):
+        model.set_params(n_topics=1).fit(counts)
+    assert np.array_equal(model.topic_draws_, straight)
+
+
+@pytest.mark.parametrize(("most", "gap"), [(1, 1), (5, 1), (5, 7), (40, 3)])
+def test_draws_of_a_stream_are_few_and_spaced_over_its_latter_half(most, gap):
+    kept, step = StreamDraws(most), 0
+    for _ in range(500):
+        step += gap
+        kept.offer(step, lambda: np.full((2, 3), float(step)))  # noqa: B023
+        steps = kept.values()[:, 0, 0]
+        assert len(steps) <= most
+        assert (2 * steps > step).all()
+    assert len(steps) >= most / 2  # at least one in each stretch of t / N steps
+    assert (np.diff(steps) <= step / most + gap).all()
+
+
+def test_unfitted_and_wrong_arguments_are_refused_in_one_line(fitted):
+    counts = fitted[1]
+    with pytest.raises(NotFittedError):
+        LatentDirichletAllocation(3).transform(counts)
+    assert not hasattr(LatentDirichletAllocation(3), "topic_draws_")
+    for options, message in (
+        ({"n_topics": 301}, "n_topics is 301 but the corpus has 300 documents"),
+        (
+            {"doc_topic_prior": [0.1, 0.2]},
+            "doc_topic_prior has 2 values: must be one number or one for each of the 3",
+        ),
+        ({"topic_word_prior": 0.0}, "topic_word_prior must be a positive finite number"),
+        ({"method": "variational"}, "method must be one of gibbs"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LatentDirichletAllocation(**{"n_topics": 3} | options).fit(counts)
+    for bad, message in (
+        (-np.eye(4), "Negative"),
+        (0.5 * np.eye(4), "whole numbers"),
+        (np.zeros((4, 4)), "no words"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LatentDirichletAllocation(2).fit(bad)
+
+
+def test_scikit_learn_accepts_the_estimator(monkeypatch):
+    """With counts rounded up: scikit-learn's checks feed fractions, which the model refuses."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    validated = LatentDirichletAllocation._validated
+
+    def rounded(self, X, **options):
+        return validated(self, X, **options).ceil()
+
+    monkeypatch.setattr(LatentDirichletAllocation, "_validated", rounded)
+    results = check_estimator(LatentDirichletAllocation(2, n_steps=10, n_draws=5), on_fail=None, on_skip=None)
+    failed = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
