@@ -8,6 +8,12 @@ from geodrift.models.latent_dirichlet_allocation._evaluation import (
 from geodrift.models.latent_dirichlet_allocation._facade import (
     LatentDirichletAllocation as LatentDirichletAllocation,
 )
+from geodrift.models.latent_dirichlet_allocation._hybrid_variational import (
+    HybridVariationalResult as HybridVariationalResult,
+)
+from geodrift.models.latent_dirichlet_allocation._hybrid_variational import (
+    fit_hybrid_variational as fit_hybrid_variational,
+)
 from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures as document_mixtures
 from geodrift.models.latent_dirichlet_allocation._scores import evaluate as evaluate
 from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings

@@ -18,6 +18,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import optimize
 
 from geodrift.distributions import host_mean_resultant_length
+from geodrift.models._variational_checks import check_steps
 from geodrift.models.spherical_admixture._variational_objective import (
     AdmixtureModel,
     Evaluation,
@@ -84,14 +85,6 @@ def check_form(form: str) -> None:
     """Raise for an unknown family."""
     if form not in ("tied", "untied"):
         raise ValueError(f'form must be "tied" or "untied", got {form!r}')
-
-
-def check_steps(max_iter: int, seconds: float | None) -> None:
-    """Raise for a run without an end."""
-    if max_iter != int(max_iter) or max_iter < 1:
-        raise ValueError(f"max_iter must be a whole number of at least 1, got {max_iter}")
-    if seconds is not None and not seconds > 0:
-        raise ValueError(f"seconds must be positive or None, got {seconds}")
 
 
 def fixed_concentrations(

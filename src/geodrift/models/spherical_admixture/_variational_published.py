@@ -16,12 +16,12 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from geodrift.distributions import host_mean_resultant_length
+from geodrift.models._variational_checks import check_batches, check_steps
 from geodrift.models.spherical_admixture._variational import (
     Callback,
     Recorder,
     VariationalResult,
     Vectors,
-    check_steps,
     random_topics,
     result_of,
 )
@@ -35,7 +35,6 @@ from geodrift.models.spherical_admixture._variational_objective import (
     evaluate,
     mean_parameter_gradient,
 )
-from geodrift.models.spherical_admixture._variational_stochastic import check_batches
 
 _TEST_EVERY = 10
 _GRADIENT_TOLERANCE = 0.01

@@ -11,6 +11,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import optimize
 
 from geodrift.distributions import host_mean_resultant_length
+from geodrift.models._variational_checks import check_batches, check_steps
 from geodrift.models.spherical_admixture._variational import (
     LOG_PARAMETER_BOUNDS,
     Callback,
@@ -19,7 +20,6 @@ from geodrift.models.spherical_admixture._variational import (
     VariationalResult,
     Vectors,
     check_form,
-    check_steps,
     fixed_concentrations,
     random_topics,
     result_of,
@@ -116,17 +116,6 @@ def natural_gradient_step(
     a = host_mean_resultant_length(model.dim, xi)
     mean, k0t = corpus_mean_factor(model, a[:, None] * directions, tied)
     return TopicFactors(directions, xi, mean, k0t)
-
-
-def check_batches(batch_size: int, num_documents: int, delay: float, decay: float) -> None:
-    """Raise for a batch that cannot be drawn, or weights that do not fall as they must."""
-    if batch_size != int(batch_size) or not 1 <= batch_size <= num_documents:
-        allowed = f"a whole number from 1 to the {num_documents} documents"
-        raise ValueError(f"batch_size must be {allowed}, got {batch_size}")
-    if not delay >= 0:
-        raise ValueError(f"delay must not be negative, got {delay}")
-    if not 0.5 < decay <= 1:
-        raise ValueError(f"decay must be above 0.5 and at most 1, got {decay}")
 
 
 def fit_stochastic_variational(
