@@ -96,7 +96,7 @@ def started(engine, truth):
     return state | {
         "move.assignments": truth.assignments.astype(state["move.assignments"].dtype),
         "move.word_topic": word_topic,
-        "move.topic_totals": word_topic.sum(axis=0, dtype=np.int64),
+        "move.in_parts": np.add.reduceat(word_topic, engine.move.bounds[:-1], axis=0).astype(float),
         "move.complete": np.array(True),
         "count": np.array(engine.move.early_steps),
     }

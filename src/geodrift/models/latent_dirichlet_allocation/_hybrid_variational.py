@@ -171,7 +171,8 @@ def fit_hybrid_variational(
 ) -> HybridVariationalResult:
     """Natural-gradient steps on minibatches of a random order of the documents, a new one for each pass.
 
-    A pass leaves out what is less than a minibatch at its end. Nothing is kept of a document: the cost of a step does not depend on D.
+    A pass leaves out what is less than a minibatch at its end. Nothing is kept of a document: the cost of a
+    step does not depend on D.
 
     Args:
         corpus: Anything with ``num_documents``, ``num_words`` and ``rows(numbers) -> csr_matrix`` of counts.
