@@ -188,7 +188,17 @@ SAMPLERS = [
         needs_density=True,
         order=None,
     ),
-    SamplerCase("SGLD", lambda e, m, h: gd.samplers.SGLD(e, m, h), order=1, overdamped=True, scheme="euler"),
+    SamplerCase(
+        "SGLD",
+        lambda e, m, h: gd.samplers.SGLD(e, m, h),
+        order=1,
+        overdamped=True,
+        scheme="euler",
+        reasons={
+            "Dirichlet(20, 30, 40)": "without inertia it would take steps of 1e-4, 100,000 a chain: measured"
+            " on the simplex with exp(2 theta_0 - theta_2)"
+        },
+    ),
     SamplerCase(
         "SGRLD", lambda e, m, h: gd.samplers.SGRLD(e, m, h, WAVE), flat=True, order=1, overdamped=True
     ),

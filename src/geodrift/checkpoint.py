@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
+
+from geodrift._durable import replace_file
 
 
 def temporary_path(path: Path) -> Path:
@@ -18,11 +19,8 @@ def temporary_path(path: Path) -> Path:
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write an ``.npz`` file atomically: to a temporary name, flushed to the disk, then renamed."""
-    temporary = temporary_path(path)
-    with temporary.open("wb") as file:
-        np.savez(file, **arrays)
-        _flush(file)
-    _rename(temporary, path)
+    saved: dict[str, Any] = dict(arrays)
+    replace_file(path, temporary_path(path), lambda file: np.savez(file, **saved))
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -33,11 +31,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file atomically."""
-    temporary = temporary_path(path)
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        _flush(file)
-    _rename(temporary, path)
+    text = json.dumps(content, indent=1).encode()
+    replace_file(path, temporary_path(path), lambda file: file.write(text))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -76,18 +71,3 @@ def unflatten_arrays(prefix: str, arrays: dict[str, np.ndarray], like: PyTree) -
             found = f"{arrays[name].dtype}{arrays[name].shape}"
             raise ValueError(f"the checkpoint holds {found} where this run has {leaf.dtype}{leaf.shape}")
     return jax.tree.unflatten(structure, [arrays[name] for name in names])
-
-
-def _flush(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _rename(temporary: Path, path: Path) -> None:
-    temporary.replace(path)
-    # The rename itself lies in the directory, which must reach the disk too.
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from geodrift._durable import replace_file
+from geodrift._durable import sync_directory as sync_directory
 from geodrift.data._errors import InputError
 
 
@@ -26,15 +28,6 @@ def refuse_existing(path: Path) -> None:
 def nearest_directory(path: Path) -> Path:
     """The nearest of the parents of `path` that exists; the others are made when `path` is written."""
     return next(parent for parent in path.absolute().parents if os.path.lexists(parent))
-
-
-def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sync_tree(path: Path) -> None:
@@ -77,17 +70,7 @@ def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bo
     if not overwrite:
         refuse_existing(path)
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(path.absolute().parent)
+    replace_file(path, path.with_name(f".{path.name}.partial-{os.getpid()}"), write)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: bool = False) -> None:
