@@ -137,7 +137,10 @@ class Engine(PlannedChain):
         return self.move.count_after(seconds, self._timed_step, self.count)
 
     def _draw(self) -> dict[str, np.ndarray]:
-        return {"topics": self.topics()}
+        draw = {"topics": self.topics()}
+        if self.settings.learn_doc_topic_prior != "no":
+            draw["doc_topic_prior"] = self.move.document_prior
+        return draw
 
     def _metrics(self, outcomes: list[int]) -> dict[str, float]:
         metrics = {
@@ -153,10 +156,10 @@ class Engine(PlannedChain):
             raise ValueError("no held-out document has two words: there is nothing to score; hold out more")
         # Compiles, which is not to count as the time of a score.
         one = held_out[[int(np.argmax(lengths))]]
-        completion_perplexity(one, self.expected_topics(), self.settings.document_prior, sweeps=2, burn_in=1)
+        completion_perplexity(one, self.expected_topics(), self.move.document_prior, sweeps=2, burn_in=1)
 
     def _held_out_perplexity(self) -> float:
         """Of the expected topics; fewer sweeps than a score that is reported needs."""
         return completion_perplexity(
-            self.held_out, self.expected_topics(), self.settings.document_prior, sweeps=20, burn_in=10
+            self.held_out, self.expected_topics(), self.move.document_prior, sweeps=20, burn_in=10
         ).perplexity

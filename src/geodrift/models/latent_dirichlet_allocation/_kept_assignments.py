@@ -10,6 +10,7 @@ from geodrift.models.latent_dirichlet_allocation._assignment_kernel import (
     gather,
 )
 from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation._document_prior import draw_document_prior
 from geodrift.models.latent_dirichlet_allocation._document_sampler import redraw
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -58,7 +59,13 @@ class KeptAssignments(TopicMove):
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
         self.scaled = self._initial_counts()
+        self.alpha = settings.document_prior.astype(np.float64)
         self._compile()
+
+    @property
+    def document_prior(self) -> Float[np.ndarray, " K"]:
+        """The present alpha."""
+        return self.alpha.astype(np.float32)
 
     def documents_at(self, count: int) -> int:
         """A quarter of the minibatch while documents are seen for the first time."""
@@ -85,13 +92,14 @@ class KeptAssignments(TopicMove):
             "word_topic": self.word_topic.copy(),
             "in_parts": self.in_parts.copy(),
             "scaled": self.scaled.copy(),
+            "alpha": self.alpha.copy(),
             "complete": np.array(self.complete),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
-        names = ("assignments", "word_topic", "in_parts", "scaled")
-        self.assignments, self.word_topic, self.in_parts, self.scaled = (
+        names = ("assignments", "word_topic", "in_parts", "scaled", "alpha")
+        self.assignments, self.word_topic, self.in_parts, self.scaled, self.alpha = (
             np.array(arrays[name]) for name in names
         )
         self.complete = bool(arrays["complete"])
@@ -109,13 +117,14 @@ class KeptAssignments(TopicMove):
             self.word_topic,
             self.in_parts,
             self._masses(count),
-            self.settings.document_prior,
+            self.document_prior,
             self.settings.topic_word_prior,
             sweeps=self.settings.sweeps,
             seed=self.seed,
             chain=self.chain,
             step=2 * count,
         )
+        self._learn(count)
         return batch.num_tokens * self.settings.sweeps
 
     def _early_step(self, batch: Minibatch, count: int) -> int:
@@ -196,14 +205,26 @@ class KeptAssignments(TopicMove):
         num_topics = self.settings.n_topics
         return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
 
+    def _learn(self, count: int) -> None:
+        """Draw alpha after the last minibatch of a pass."""
+        learn, steps = self.settings.learn_doc_topic_prior, -(-self.source.num_documents // self.batch_size)
+        if learn == "no" or (count + 1 - self.early_steps) % steps:
+            return
+        rng, kept = self._generator(3, count), (self.source.starts, self.assignments)
+        self.alpha = draw_document_prior(self.alpha, *kept, learn == "symmetric", rng)
+
+    def _generator(self, purpose: int, count: int) -> np.random.Generator:
+        return np.random.Generator(
+            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, purpose, count])
+        )
+
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         prior = self.settings.topic_word_prior * np.diff(self.bounds)[:, None]
         shapes = prior + self.in_parts[:, : self.settings.n_topics]
         if len(shapes) == 1:
             return np.ones(shapes.shape)
-        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 2, count]))
-        gammas = rng.standard_gamma(shapes)
+        gammas = self._generator(2, count).standard_gamma(shapes)
         return gammas / gammas.sum(axis=0)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 MAX_TOPICS = 2**16
+LEARNT = ("no", "symmetric", "asymmetric")
 METHODS = ("gibbs", "scir", "sgrld", "sgrhmc", "sgld", "sghmc")
 
 
@@ -18,6 +19,9 @@ class Settings:
     Attributes:
         n_topics: K, from 2 to 65,536.
         doc_topic_prior: alpha, each component's Dirichlet parameter (not their sum), or K of them.
+        learn_doc_topic_prior: "no": alpha stays as given. "symmetric" or "asymmetric": it starts there, and
+            one value of all topics or one of each is drawn with the assignments once a pass, under the prior
+            Gamma(1, 1) of each value; with method "gibbs".
         topic_word_prior: eta, each word's Dirichlet parameter.
         method: "gibbs": every token's assignment is kept, and topics are drawn given all of them. The others
             move the topics by minibatches' counts scaled to the corpus: "scir" by exact moves, "sgrld",
@@ -41,6 +45,7 @@ class Settings:
 
     n_topics: int = 20
     doc_topic_prior: float | tuple[float, ...] = 0.1
+    learn_doc_topic_prior: str = "no"
     topic_word_prior: float = 0.01
     method: str = "gibbs"
     batch_size: int | None = None
@@ -70,10 +75,26 @@ class Settings:
         _check_positive("topic_word_prior", self.topic_word_prior)
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        self._check_learning()
         self._check_topic_steps()
         if not 0.0 <= self.warm_up_fraction < 1.0:
             raise ValueError(
                 f"warm_up_fraction must be at least 0 and below 1, got {self.warm_up_fraction!r}"
+            )
+
+    def _check_learning(self) -> None:
+        learn = self.learn_doc_topic_prior
+        if learn not in LEARNT:
+            raise ValueError(f"learn_doc_topic_prior must be one of {', '.join(LEARNT)}, got {learn!r}")
+        if learn != "no" and self.method != "gibbs":
+            raise ValueError(
+                f"learn_doc_topic_prior is {learn!r} but method is {self.method!r}, which does not learn it: "
+                "use method 'gibbs', or 'no'"
+            )
+        if learn == "symmetric" and len(set(self.document_prior)) > 1:
+            raise ValueError(
+                f"learn_doc_topic_prior is 'symmetric' but doc_topic_prior is {self.doc_topic_prior!r}: "
+                "give one number, or learn it 'asymmetric'"
             )
 
     def _check_topic_steps(self) -> None:

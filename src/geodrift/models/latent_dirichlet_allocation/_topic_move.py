@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from geodrift.models._planned_chain import steps_in
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
 
 
 class TopicMove(abc.ABC):
@@ -15,6 +16,13 @@ class TopicMove(abc.ABC):
 
     The engine chooses the documents and counts the steps; the move holds the rest of the chain's state.
     """
+
+    settings: Settings
+
+    @property
+    def document_prior(self) -> Float[np.ndarray, " K"]:
+        """The present alpha."""
+        return self.settings.document_prior
 
     @abc.abstractmethod
     def documents_at(self, count: int) -> int:
