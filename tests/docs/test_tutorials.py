@@ -1,0 +1,48 @@
+"""The code of the pages on LDA and on corpora runs, and what they say of its results is so."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def run_page(name):
+    """The names that a page's code leaves, and what it prints."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    names: dict = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for block in re.findall(r"```python exec[^\n]*\n(.*?)```", text, flags=re.DOTALL):
+            exec(compile(block, name, "exec"), names)
+    return names, printed.getvalue()
+
+
+def test_the_lda_tutorial_finds_the_themes_that_it_planted():
+    names, _ = run_page("tutorials/lda.md")
+    model, vocabulary = names["model"], names["corpus"].vocabulary
+    truth = np.zeros((3, len(vocabulary)))
+    for row, words, weights in zip(truth, names["words"], names["preferences"], strict=True):
+        row[[vocabulary.index(word) for word in words]] = weights
+    order = (np.sqrt(truth) @ np.sqrt(model.topics_).T).argmax(axis=1)
+    assert sorted(order) == [0, 1, 2]
+    low, high = np.quantile(model.topic_draws_[:, order], [0.05, 0.95], axis=0)
+    planted = truth > 0
+    # 24 correlated entries of one corpus: 21.6 are expected to be inside, with a standard deviation of 1.5.
+    assert ((low <= truth) & (truth <= high))[planted].sum() >= 17
+    assert 0.05 < names["more"].mean() < 0.95
+    # Under the truth's topics and the documents' own mixtures.
+    held = names["counts"][250:].toarray()
+    ideal = np.exp(-(held * np.log(names["mixtures"][250:] @ truth + 1e-12)).sum() / held.sum())
+    perplexity = model.perplexity(names["counts"][250:])
+    assert 0.97 * ideal < perplexity < 1.15 * ideal
+    assert perplexity < names["stream"].perplexity(names["counts"][250:]) < 21
+
+
+def test_the_page_on_corpora_shows_the_error_that_it_speaks_of():
+    _, printed = run_page("how-to/read-a-corpus.md")
+    assert "docword.small.txt, line 5: words are 1 to 3 by the header: '2 5 1'" in printed
+    assert printed.strip().endswith("['docword.small.txt']")
