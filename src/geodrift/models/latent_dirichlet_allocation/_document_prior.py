@@ -7,8 +7,8 @@ With A the sum of alpha, document d of n_d tokens contributes
 
 with unsigned Stirling numbers s of the first kind. Given alpha, the auxiliary variables are
 :math:`q_d \sim \mathrm{Beta}(A, n_d)` and the numbers of tables of Chinese restaurants, l_dk, a sum of
-Bernoulli draws of probabilities :math:`\alpha_k / (\alpha_k + i)`, i = 0, ..., n_dk - 1 (Escobar and West 1995;
-Teh et al. 2006, appendix A). Given them and the prior :math:`\alpha_k \sim \mathrm{Gamma}(a, b)`,
+Bernoulli draws of probabilities :math:`\alpha_k / (\alpha_k + i)`, i = 0, ..., n_dk - 1 (Escobar and West
+1995; Teh et al. 2006, appendix A). Given them and the prior :math:`\alpha_k \sim \mathrm{Gamma}(a, b)`,
 
 .. math:: \alpha_k \sim \mathrm{Gamma}\Big(a + \sum_d l_{dk},\; b - \sum_d \log q_d\Big).
 
