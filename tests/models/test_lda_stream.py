@@ -25,9 +25,9 @@ def test_a_stream_of_known_size_has_the_law_of_its_documents():
     for chain in range(8):
         engine, total = StreamEngine(3, settings, total_documents=3, chain=chain), np.zeros((2, 2, 3))
         rng = np.random.default_rng(chain)
-        for count in range(1100):
+        for count in range(1200):
             engine.feed(rows[rng.permutation(3)[:2]])
-            if count >= 100:
+            if count >= 200:
                 topics = engine.topics()
                 total += topics, topics**2
         draws.append([total / 1000])
@@ -47,9 +47,15 @@ def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
     assert engine.documents_seen == 2100
     assert engine.move.num_documents == 2100
     assert engine.count == 9
-    # The topics' sums are those of all tokens, as the moves of late had them.
-    tokens = sum(documents(seed).sum() for seed in range(3))
-    assert 0.7 * tokens < engine.move.gammas.sums.sum() < 1.05 * tokens
+    tokens = [documents(seed).sum() for seed in range(3)]
+    # Those of minibatches of 233 or 234, scaled to what had gone by, each with the weight of its step.
+    shares = [engine.move.steps.share(count, count + 1.0) for count in range(9)]
+    left, expected = 1.0, 0.0
+    for count in range(8, -1, -1):
+        expected += left * -np.expm1(-shares[count]) * (count + 1) * np.mean(tokens) / 3
+        left *= np.exp(-shares[count])
+    assert scales[-1] == pytest.approx(expected + left * tokens[0] / 3, rel=0.03)
+    assert engine.move.totals.sum() == pytest.approx(scales[-1], rel=1e-4)
 
 
 def test_what_is_kept_does_not_grow():

@@ -8,6 +8,9 @@ the expectation being a mean over sweeps; then the topics take one step of the c
 Nothing but the topics has to be kept, which is what a stream needs. Where documents come again their
 assignments are kept to start the next sweeps from: the mean over sweeps then has no bias of its start that is
 left when the steps grow short.
+
+Warm-up is faster and not exact: the assignments are drawn given the mean of the topics under a weighted mean
+of the counts. A draw of a gamma of a small shape is nothing, and what has no token of a topic finds none.
 """
 
 import math
@@ -23,10 +26,12 @@ from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopic
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topic_steps import TopicSteps
+from geodrift.models.latent_dirichlet_allocation._topics import expected_topics
 
 BATCH_SHARE = 4  # a minibatch holds about K V / 4 tokens
 PILOT_SHARE = 0.15  # of the time given, at most
 PILOT_STEPS = 20
+_LEAST_START = 1e-30  # of a gamma: in logs there is no 0 to start from
 
 
 class ScaledCounts(TopicMove):
@@ -64,13 +69,9 @@ class ScaledCounts(TopicMove):
         self.counts = rng.standard_exponential((num_words, settings.n_topics), np.float32)
         self.counts *= np.float32(per_entry)
         self.counts_factor = 1.0  # the mean is this times ``counts``: no step has to touch all of them
-        self.shapes = self.counts.sum(axis=0, dtype=np.float64) + settings.topic_word_prior * num_words
-        theta = self.counts + np.float32(settings.topic_word_prior)
-        if settings.gammas_on == "prior":
-            theta *= (settings.topic_word_prior * num_words / self.shapes).astype(np.float32)
-        self.gammas = MovedTopics(
-            settings.method, settings.gammas_on, theta, settings.topic_word_prior, seed, chain
-        )
+        self.totals = self.counts.sum(axis=0, dtype=np.float64)
+        self.gammas: MovedTopics | None = None  # until warm-up ends
+        self.shapes = np.zeros(settings.n_topics)
 
     def documents_at(self, count: int) -> int:
         """The same for all steps."""
@@ -79,7 +80,9 @@ class ScaledCounts(TopicMove):
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
-        settings, size = self.settings, len(batch.documents)
+        settings, size, words = self.settings, len(batch.documents), batch.vocabulary
+        held = warming_up or self.gammas is None
+        topics = self._mean(words) if held else self.gammas.of_words(words)
         first = self.starts is None or self.documents_seen < self.num_documents
         sweeps = settings.early_sweeps if first else settings.sweeps
         # A mean over more sweeps than D / B would have less noise than the assignments themselves.
@@ -88,7 +91,7 @@ class ScaledCounts(TopicMove):
         counts = expected_counts(
             batch,
             assignments,
-            self.gammas.of_words(batch.vocabulary),
+            topics,
             settings.document_prior,
             sweeps=sweeps,
             averaged=averaged,
@@ -101,28 +104,27 @@ class ScaledCounts(TopicMove):
         batches = self.num_documents / max(1, size)
         counts *= np.float32(batches)
         share = self.steps.share(count, batches)
-        self._follow(batch.vocabulary, counts, share, warming_up)
-        self.gammas.move(
-            batch.vocabulary, counts, self.shapes, self.steps.size(share), self.steps.friction, count
-        )
+        self._follow(words, counts, share)
+        if not warming_up:
+            self._move(words, counts, share, count)
         self.documents_seen += size
         return batch.num_tokens * sweeps
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
-        """The topics as they are: a draw."""
+        """The topics as they are: a draw; in warm-up their mean."""
         del count
-        return self.gammas.all_words()
+        return self.expected_topics() if self.gammas is None else self.gammas.all_words()
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
         """The topics' mean given the minibatches' counts, each weighted by what is left of its step."""
-        means = self.counts.T * np.float32(self.counts_factor) + np.float32(self.settings.topic_word_prior)
-        return means / means.sum(axis=1, keepdims=True)
+        return np.ascontiguousarray(self._mean(np.arange(len(self.counts))).T)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on, bit for bit."""
-        return self.gammas.state() | {
+        return (self.gammas.state() if self.gammas is not None else {}) | {
             "assignments": self.assignments.copy(),
             "counts": self.counts.copy(),
+            "totals": self.totals.copy(),
             "shapes": self.shapes.copy(),
             "counts_factor": np.array(self.counts_factor),
             "documents": np.array([self.documents_seen, self.num_documents]),
@@ -130,12 +132,28 @@ class ScaledCounts(TopicMove):
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
-        self.gammas.restore(arrays)
-        self.assignments, self.counts, self.shapes = (
-            np.array(arrays[name]) for name in ("assignments", "counts", "shapes")
-        )
         self.counts_factor = float(arrays["counts_factor"])
         self.documents_seen, self.num_documents = (int(x) for x in arrays["documents"])
+        self.gammas = None
+        if "theta" in arrays:
+            self.start_moves(0).restore(arrays)
+        self.assignments, self.counts, self.totals, self.shapes = (
+            np.array(arrays[name]) for name in ("assignments", "counts", "totals", "shapes")
+        )
+
+    def start_moves(self, count: int) -> MovedTopics:
+        """Draw the gammas that are moved from now on, given the mean counts."""
+        settings, num_words = self.settings, len(self.counts)
+        prior = settings.topic_word_prior
+        self.shapes = self.totals + prior * num_words
+        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 3, count]))
+        theta = rng.standard_gamma(self.counts * np.float32(self.counts_factor) + np.float32(prior))
+        np.maximum(theta, _LEAST_START, out=theta)
+        if settings.gammas_on == "prior":
+            sums = rng.standard_gamma(np.full(settings.n_topics, prior * num_words))
+            theta *= np.maximum(sums, _LEAST_START) / theta.sum(axis=0)
+        self.gammas = MovedTopics(settings.method, settings.gammas_on, theta, prior, self.seed, self.chain)
+        return self.gammas
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
         """See `TopicMove.count_after`; a step of the first pass takes more sweeps than the others."""
@@ -153,19 +171,29 @@ class ScaledCounts(TopicMove):
             return at + max(2, int(remaining / pace))
         return at + first_left + int((remaining - first_left * pace) / later)
 
-    def _follow(
-        self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float, warming_up: bool
-    ) -> None:
-        """A weighted mean of the counts; in warm-up the laws of the topics' sums follow it."""
+    def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
+        counts = self.counts[words] * np.float32(self.counts_factor)
+        return expected_topics(counts, self.totals, self.settings.topic_word_prior, len(self.counts))
+
+    def _follow(self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float) -> None:
+        """A weighted mean of the counts."""
         weight = -math.expm1(-share)
         self.counts_factor *= 1.0 - weight
         if self.counts_factor < 1e-20:
             self.counts *= np.float32(self.counts_factor)
             self.counts_factor = 1.0
         self.counts[words] += counts * np.float32(weight / self.counts_factor)
-        if warming_up:
-            least = self.settings.topic_word_prior * len(self.counts)
-            self.shapes += weight * (least + counts.sum(axis=0, dtype=np.float64) - self.shapes)
+        self.totals += weight * (counts.sum(axis=0, dtype=np.float64) - self.totals)
+
+    def _move(
+        self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float, count: int
+    ) -> None:
+        if self.gammas is None:
+            self.start_moves(count)
+        if self.starts is None:
+            # The documents that a stream stands for grow in number.
+            self.shapes = self.totals + self.settings.topic_word_prior * len(self.counts)
+        self.gammas.move(words, counts, self.shapes, self.steps.size(share), self.steps.friction, count)
 
     def _assignments_of(self, batch: Minibatch) -> Int[np.ndarray, " n"]:
         if self.starts is None:

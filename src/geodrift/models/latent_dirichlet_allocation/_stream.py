@@ -12,6 +12,7 @@ from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCou
 from geodrift.models.latent_dirichlet_allocation._settings import METHODS, Settings
 
 BATCH_SIZE = 1024  # where the settings give none
+WARM_UP = 140  # minibatches
 
 
 class StreamEngine:
@@ -103,7 +104,7 @@ class StreamEngine:
         )
 
     def topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics as they are: a draw, float32 rows that sum to 1.
+        """The topics as they are, float32 rows that sum to 1: a draw, after `WARM_UP` batches.
 
         Raises:
             ValueError: No document has been fed.
@@ -153,6 +154,6 @@ class StreamEngine:
         move = self._started()
         move.num_documents = self.total_documents or move.documents_seen + size
         numbers = move.documents_seen + np.arange(size)
-        draws = move.step(as_minibatch(rows, numbers, self._place), self.count, True)
+        draws = move.step(as_minibatch(rows, numbers, self._place), self.count, self.count < WARM_UP)
         self.count += 1
         return draws

@@ -14,7 +14,7 @@ from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.schedules import PolynomialDecay
 
 _CHUNK = 1024
-SCHEDULE = (3.0, 5.0, 0.7)  # a, b, c of a (b + t)^-c
+SCHEDULE = (3.0, 5.0, 0.85)  # a, b, c of a (b + t)^-c
 LEAST = 0.1  # times B / D: h/2 D/B = 1/20
 # With gammas on the prior a topic that is w times as large as the mean moves w times as fast.
 MOST_ON_PRIOR = 0.2
