@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture._latents import Statistics
 from models.sam_problem import SETTINGS, planted, run
 
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
@@ -120,6 +121,18 @@ def test_planted_topics_are_found_with_intervals_that_hold_them():
     low, high = np.quantile(model.topic_draws_[:, order], [0.05, 0.95], axis=0)
     inside = ((low <= topics) & (topics <= high)).mean()
     assert 0.75 < inside < 0.98  # 90% of correlated entries of one data set
+
+
+def test_negative_curvature_bounds_the_step_by_its_size():
+    # Topics that start opposite to their documents have it, and a step size was infinite there.
+    move = Engine(planted()[0], Settings(**SETTINGS), seed=0).move
+    tuned = []
+    for sign in (1.0, -1.0):
+        coupling = sign * np.diag([1.0, 4.0, 9.0])
+        move._adapt(Statistics(np.zeros((40, 3)), coupling, np.zeros(3)), count=10**6)
+        tuned.append(move.tuned)
+    np.testing.assert_allclose(tuned[1], tuned[0])
+    np.testing.assert_allclose(tuned[0][0], 0.8 / np.sqrt(200.0 * 9.0))
 
 
 def test_scikit_learn_accepts_the_estimator():

@@ -119,8 +119,10 @@ class StochasticMove:
         h sqrt(V) <= 1 and C h >= V h^2: the injected variance 1 - exp(-2 C h) then exceeds what is
         subtracted from it.
         """
-        eigenvalues = np.linalg.eigvalsh(statistics.coupling)
-        least, largest = self.settings.document_concentration * np.maximum(eigenvalues[[0, -1]], 0.0)
+        # Topics that start opposite to their documents meet negative curvature: its size bounds the step too.
+        eigenvalues = np.abs(np.linalg.eigvalsh(statistics.coupling))
+        kappa = self.settings.document_concentration
+        least, largest = kappa * eigenvalues.min(), kappa * eigenvalues.max()
         noise = float(statistics.noise_variance.max())
         step_size = self.settings.step_size
         if step_size is None:
