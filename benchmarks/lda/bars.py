@@ -59,7 +59,15 @@ def scorer_of(path: str | None) -> Callable:
     file = pathlib.Path(path)
     sys.path.insert(0, str(file.parent))
     module = importlib.import_module(file.stem)
-    return lambda counts, topics: module.perplexity(counts, topics, PRIOR["doc_topic_prior"])["perplexity"]
+
+    def score(counts: sp.csr_matrix, topics: np.ndarray) -> float:
+        threads = numba.get_num_threads()
+        try:
+            return module.perplexity(counts, topics, PRIOR["doc_topic_prior"])["perplexity"]
+        finally:
+            numba.set_num_threads(threads)  # which a scorer that uses numba may have set to one
+
+    return score
 
 
 class Watched(Engine):
