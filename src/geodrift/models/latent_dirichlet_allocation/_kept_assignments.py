@@ -68,7 +68,7 @@ class KeptAssignments(TopicMove):
         return self.alpha.astype(np.float32)
 
     def documents_at(self, count: int) -> int:
-        """A quarter of the minibatch while documents are seen for the first time."""
+        """Others while documents are seen for the first time."""
         return self.early_size if count < self.early_steps else self.batch_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from geodrift.models.latent_dirichlet_allocation import _cir_topics, _langevin_topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 
-_LEAST_SUM = 1e-30
+LEAST_SUM = 1e-30
 WITH_MOMENTA = ("sgrhmc", "sghmc")
 
 
@@ -55,16 +55,11 @@ class MovedTopics:
 
     def of_words(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         """Pi of some words, float32."""
-        x = self.x[words]
-        return (
-            np.exp(x - np.log(self.sums).astype(np.float32))
-            if self.in_logs
-            else x / self.sums.astype(np.float32)
-        )
+        return self._topics_of(self.x[words])
 
     def all_words(self) -> Float[np.ndarray, "K V"]:
         """pi, float32 rows that sum to 1."""
-        topics = self.of_words(np.arange(len(self.x))).T
+        topics = self._topics_of(self._present()).T
         return np.ascontiguousarray(topics / topics.sum(axis=1, keepdims=True))
 
     def move(
@@ -90,9 +85,7 @@ class MovedTopics:
         # The assignments' streams have even numbers.
         names = {"seed": self.seed, "chain": self.chain, "step": 2 * count + 1}
         if self.gammas_on == "posterior":
-            # Not 0, which is the start of no discretised move.
-            factors = np.maximum(draw_sums(shapes, *names.values()), _LEAST_SUM) / self.sums
-            pulls = np.zeros_like(self.sums)
+            factors, pulls = self._factors(shapes, names), np.zeros_like(self.sums)
         else:
             factors, pulls = np.ones_like(self.sums), counts.sum(axis=0, dtype=np.float64) / self.sums
         if self.method == "scir":
@@ -122,3 +115,17 @@ class MovedTopics:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
         self.x, self.sums, self.momenta = (np.array(arrays[n]) for n in ("theta", "sums", "momenta"))
+
+    def _topics_of(self, x: Float[np.ndarray, "W K"]) -> Float[np.ndarray, "W K"]:
+        if self.in_logs:
+            return np.exp(x - np.log(self.sums).astype(np.float32))
+        return x / self.sums.astype(np.float32)
+
+    def _present(self) -> Float[np.ndarray, "V K"]:
+        """The entries of all words as they are now."""
+        return self.x
+
+    def _factors(self, shapes: Float[np.ndarray, " K"], names: dict[str, int]) -> Float[np.ndarray, " K"]:
+        """What a sum drawn anew multiplies each topic by."""
+        # Not 0, which is the start of no discretised move.
+        return np.maximum(draw_sums(shapes, **names), LEAST_SUM) / self.sums

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.latent_dirichlet_allocation._assignment_kernel import gather, scatter
+from geodrift.models.latent_dirichlet_allocation._deferred_topics import DeferredTopics, worth_deferring
 from geodrift.models.latent_dirichlet_allocation._expected_counts import expected_counts
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
 from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopics
@@ -136,13 +137,13 @@ class ScaledCounts(TopicMove):
         self.documents_seen, self.num_documents = (int(x) for x in arrays["documents"])
         self.gammas = None
         if "theta" in arrays:
-            self.start_moves(0).restore(arrays)
+            self.start_moves(0, deferred="since" in arrays).restore(arrays)
         self.assignments, self.counts, self.totals, self.shapes = (
             np.array(arrays[name]) for name in ("assignments", "counts", "totals", "shapes")
         )
 
-    def start_moves(self, count: int) -> MovedTopics:
-        """Draw the gammas that are moved from now on, given the mean counts."""
+    def start_moves(self, count: int, deferred: bool = False) -> MovedTopics:
+        """Draw the gammas that are moved from now on, given the mean counts; see `DeferredTopics`."""
         settings, num_words = self.settings, len(self.counts)
         prior = settings.topic_word_prior
         self.shapes = self.totals + prior * num_words
@@ -152,7 +153,12 @@ class ScaledCounts(TopicMove):
         if settings.gammas_on == "prior":
             sums = rng.standard_gamma(np.full(settings.n_topics, prior * num_words))
             theta *= np.maximum(sums, _LEAST_START) / theta.sum(axis=0)
-        self.gammas = MovedTopics(settings.method, settings.gammas_on, theta, prior, self.seed, self.chain)
+        if deferred:
+            self.gammas = DeferredTopics(theta, prior, self.seed, self.chain)
+        else:
+            self.gammas = MovedTopics(
+                settings.method, settings.gammas_on, theta, prior, self.seed, self.chain
+            )
         return self.gammas
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
@@ -188,11 +194,13 @@ class ScaledCounts(TopicMove):
     def _move(
         self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float, count: int
     ) -> None:
+        settings, num_words = self.settings, len(self.counts)
         if self.gammas is None:
-            self.start_moves(count)
+            worth = worth_deferring(num_words, settings.topic_word_prior, len(words))
+            self.start_moves(count, deferred=settings.method == "scir" and worth)
         if self.starts is None:
             # The documents that a stream stands for grow in number.
-            self.shapes = self.totals + self.settings.topic_word_prior * len(self.counts)
+            self.shapes = self.totals + settings.topic_word_prior * num_words
         self.gammas.move(words, counts, self.shapes, self.steps.size(share), self.steps.friction, count)
 
     def _assignments_of(self, batch: Minibatch) -> Int[np.ndarray, " n"]:

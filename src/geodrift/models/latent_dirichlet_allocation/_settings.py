@@ -31,9 +31,10 @@ class Settings:
         gammas_on: What those methods' unnormalised topics are, given the topics: "posterior", gammas of the
             prior's shapes and the counts; or "prior", of the prior's shapes alone, which "scir" cannot be.
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
-            None: as many as hold K V tokens (V words), so that drawing the topics costs no more than drawing
-            the assignments.
-        early_sweeps: Sweeps over each document when it is first seen, in minibatches of S / 4.
+            None: about as many as hold 2^19 tokens with method "gibbs", whose steps draw no topics; K V / 4
+            tokens (V words) with the others, which move K V numbers a step; and 1,024 in a stream.
+        early_sweeps: Sweeps over each document when it is first seen. With method "gibbs" these minibatches
+            hold about K V / 4 tokens: a fiftieth to a third of the corpus, and S documents at most.
         sweeps: Sweeps over each document of a minibatch after that.
         num_draws: Posterior draws stored by one plan.
         warm_up_fraction: Part of a plan's steps that is warm-up; at least 140 steps are, or half of a
