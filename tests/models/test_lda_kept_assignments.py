@@ -17,7 +17,6 @@ from geodrift.models.latent_dirichlet_allocation import (
 )
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
-from geodrift.processes._host_moves import cir_moves
 from law_checks import assert_means, z_bound
 from models import lda_problem as problem
 
@@ -152,53 +151,6 @@ def test_topics_of_few_words_with_a_small_prior():
     np.testing.assert_allclose(draws.sum(axis=1), 1.0, atol=1e-6)
     assert_means(draws[:, None], np.full((3, 2), 1 / 3), comparisons=12)
     assert_means(draws[:, None] ** 2, np.full((3, 2), 1.001 / 3 / 1.003), comparisons=12)
-
-
-def test_moves_of_gammas_need_their_sum_drawn_anew():
-    """Gammas that moves of their Cox-Ingersoll-Ross process keep hold a sum of the assignments before.
-
-    Assignments see only their quotients, so given new assignments the sum has a law that is not its old one.
-    """
-    counts = np.array([[2, 1, 0], [0, 1, 1]])
-    every, p, _ = problem.posterior(counts)
-    states = 2 ** np.arange(every.shape[1])[::-1]
-    distances = {}
-    for drawn_anew in (True, False):
-        law = gibbs_with_moves(counts, drawn_anew) @ states
-        distances[drawn_anew] = 0.5 * np.abs(np.bincount(law.ravel(), minlength=len(p)) / law.size - p).sum()
-    assert distances[True] < 0.0055
-    assert distances[False] > 0.0075
-
-
-def gibbs_with_moves(corpus, drawn_anew, chains=20_000, steps=60, kept=30, step_size=0.3):
-    """Draws of the assignments, [draw, chain, token], when the topics take one CIR move a step."""
-    rng = np.random.default_rng(2)
-    documents, words = problem.tokens(corpus)
-    num_words, prior = corpus.shape[1], problem.TOPIC_WORD_PRIOR
-    z = rng.integers(0, 2, (chains, len(words)))
-    theta = rng.standard_gamma(1.0, (chains, num_words, 2))
-    alpha, draws = np.array(problem.DOC_TOPIC_PRIOR), []
-    rows = np.arange(chains)
-    for step in range(steps):
-        pi = theta / theta.sum(axis=1, keepdims=True)
-        for token in range(len(words)):
-            others = (documents == documents[token]) & (np.arange(len(words)) != token)
-            ones = z[:, others].sum(axis=1)
-            weight = alpha + np.stack([others.sum() - ones, ones], axis=1)
-            weight = weight * pi[:, words[token]]
-            z[:, token] = rng.random(chains) * weight.sum(axis=1) < weight[:, 1]
-        counts = np.zeros((chains, num_words, 2))
-        for token in range(len(words)):
-            counts[rows, words[token], z[:, token]] += 1
-        shapes = prior + counts
-        if drawn_anew:
-            sums = rng.standard_gamma(shapes.sum(axis=1, keepdims=True))
-            theta = pi * sums
-        moved = cir_moves(np.log(theta).ravel(), shapes.ravel(), step_size, seed=step)
-        theta = np.exp(moved).reshape(theta.shape)
-        if step >= steps - kept:
-            draws.append(z.copy())
-    return np.array(draws)
 
 
 def random_corpus():

@@ -14,11 +14,13 @@ the same:
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import logsumexp
 
 from geodrift.models.latent_dirichlet_allocation import _cir_topics, _langevin_topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 
 LEAST_SUM = 1e-30
+_SMALL_SUM = 1e-3  # `_cir_topics` leaves out of a sum what is below 1e-13
 WITH_MOMENTA = ("sgrhmc", "sghmc")
 
 
@@ -92,6 +94,8 @@ class MovedTopics:
             self.sums = _cir_topics.move_topics(
                 self.x, self.place, counts, self.prior, np.log(factors), step_size, **names
             )
+            if self.gammas_on == "posterior":
+                self._enlarge_small_topics()
         else:
             self.sums = _langevin_topics.move_topics(
                 _langevin_topics.KINDS[self.method],
@@ -120,6 +124,13 @@ class MovedTopics:
         if self.in_logs:
             return np.exp(x - np.log(self.sums).astype(np.float32))
         return x / self.sums.astype(np.float32)
+
+    def _enlarge_small_topics(self) -> None:
+        """Make the sums of small topics 1, to lose none of their entries: they are drawn anew in any case."""
+        small = self.sums < _SMALL_SUM
+        if small.any():
+            self.x[:, small] -= logsumexp(self.x[:, small].astype(np.float64), axis=0)
+            self.sums[small] = 1.0
 
     def _present(self) -> Float[np.ndarray, "V K"]:
         """The entries of all words as they are now."""
