@@ -117,17 +117,18 @@ class DeferredTopics(MovedTopics):
         return x
 
     def _catch_up(self, words: Int[np.ndarray, " W"]) -> None:
-        words = words[self.since[words] < self.moves]
-        if len(words):
-            self._add(self._make_missed_moves(self.x, words))
-            self.since[words] = self.moves
+        self._add(self._make_missed_moves(self.x, words))
+        self.since[words] = self.moves
 
     def _make_missed_moves(
         self, x: Float[np.ndarray, "V K"], words: Int[np.ndarray, " W"]
     ) -> Float[np.ndarray, " K"]:
-        rows = self.since[words]
+        words = words[self.since[words] < self.moves]
+        if len(words) == 0:
+            return np.zeros_like(self.sums)
         # Numbers of entries that are those of no other move of the step.
-        return move_words(x, words, rows, self.left, self.scale, None, self.prior, x.size, **self._names())
+        moves = self.since[words], self.left, self.scale, None, self.prior, x.size
+        return move_words(x, words, *moves, **self._names())
 
     def _names(self) -> dict[str, int]:
         # The assignments' streams have even numbers.

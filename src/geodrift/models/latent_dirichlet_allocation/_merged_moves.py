@@ -35,6 +35,7 @@ def _moves(
     words: np.ndarray,
     since: np.ndarray,
     log_left: np.ndarray,
+    scales: np.ndarray,
     log_scale: np.ndarray,
     counts: np.ndarray,
     prior: float,
@@ -45,17 +46,15 @@ def _moves(
     num_topics = log_theta.shape[1]
     for block in numba.prange(changes.shape[0]):
         for i in range(block * BLOCK, min((block + 1) * BLOCK, words.shape[0])):
-            word, row = np.int64(words[i]), since[i]
+            word, row = np.int64(words[i]), np.int64(since[i])
             for topic in range(num_topics):
                 scale = log_scale[row, topic]
-                if scale == -math.inf:
-                    continue
                 left = log_theta[word, topic] + log_left[row, topic]
                 shape = prior + counts[i, topic] if counts.shape[0] > 0 else prior
                 stream = open_member(family, first_item + word * num_topics + topic)
                 moved = np.float32(scale + log_move(left - scale, shape, stream))
                 log_theta[word, topic] = moved
-                changes[block, topic] -= prior * math.exp(scale)
+                changes[block, topic] -= prior * scales[row, topic]
                 if left > _NOTHING:
                     changes[block, topic] -= math.exp(left)
                 if moved > _NOTHING:
@@ -86,7 +85,7 @@ def move_words(
         words: Distinct.
         since: The row of ``left`` and ``scale`` that holds each word's move.
         left: Logs of B.
-        scale: C; where it is 0 there is no move.
+        scale: C, positive in those rows.
         counts: Estimates of N_kw, not negative; None for words that have none.
         prior: eta, each word's Dirichlet parameter.
         first_item: Added to an entry's number w K + k in the name of its random stream.
@@ -104,6 +103,6 @@ def move_words(
     with np.errstate(divide="ignore"):
         log_scale = np.log(scale)
     family = np.uint64(open_family(seed, chain, step))
-    arguments = (log_theta, words, since, left, log_scale, counts, prior, first_item, family, changes)
-    _forms(num_words * num_topics, *arguments)
+    moves = (since, left, scale, log_scale, counts, prior, first_item, family)
+    _forms(num_words * num_topics, log_theta, words, *moves, changes)
     return changes.sum(axis=0)
