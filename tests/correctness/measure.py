@@ -12,7 +12,7 @@ from geodrift import Result
 
 CHAINS = 4000
 SPAN = 8.0  # chains are continued by this time until the error is small enough
-MOST_SPANS = 40
+MOST_SPANS = 60
 
 
 class Measured(NamedTuple):
