@@ -1,0 +1,135 @@
+"""The learners of `online_lda.py`: each takes minibatches and gives topics, at a schedule of one form.
+
+The share of the topics that step t = 0, 1, ... renews is h_t = h (1 + t/b)^-c. For the samplers it is the
+time of a step (`TopicSteps`); for the variational methods the weight has this form.
+"""
+
+import math
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import LatentDirichletAllocation
+
+from geodrift.models.latent_dirichlet_allocation import Settings
+from geodrift.models.latent_dirichlet_allocation._hybrid_variational import HybridVariational
+from geodrift.models.latent_dirichlet_allocation._minibatch import as_minibatch
+from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
+from geodrift.models.latent_dirichlet_allocation._topic_steps import TopicSteps
+
+TOPICS, BATCH, ALPHA, ETA = 50, 50, 0.1, 0.01
+SWEEPS = 20  # over a document; their second half counts
+Schedule = tuple[float, float, float]  # h, b, c
+SHARES = (1.0, 0.3, 0.1, 0.03)
+SHARES_IN_LOGS = (3.0, 1.0, 0.3, 0.1)  # of SGLD and SGHMC: that of the largest words, all others move less
+ONLINE_SCHEDULES = tuple((1.0, b, c) for b in (1.0, 10.0, 100.0) for c in (0.51, 0.7))
+SAMPLERS = {
+    "SCIR": {"method": "scir"},
+    "SGRLD": {"method": "sgrld", "gammas_on": "prior"},
+    "SGRLD_posterior": {"method": "sgrld"},
+    "SGRHMC": {"method": "sgrhmc", "gammas_on": "prior"},
+    "SGLD": {"method": "sgld", "gammas_on": "prior"},
+    "SGHMC": {"method": "sghmc", "gammas_on": "prior"},
+    "SCIR_warmed_up": {"method": "scir"},
+}
+WARM_UP = 140  # minibatches, that of `StreamEngine`
+NAMES = (*SAMPLERS, "HSVG", "OVB")
+
+
+class Learner(Protocol):
+    """What takes minibatches and gives topics."""
+
+    def feed(self, rows: sp.csr_matrix) -> None:
+        """One minibatch."""
+
+    def topics(self) -> np.ndarray:
+        """The topics now, [K, V]: a draw, or the mean of a variational family."""
+
+
+class Sampler:
+    """A sampler of the topics from a random start; all but one are without warm-up, as published."""
+
+    def __init__(self, name: str, schedule: Schedule, train: sp.csr_matrix, seed: int) -> None:
+        common = {
+            "n_topics": TOPICS,
+            "doc_topic_prior": ALPHA,
+            "topic_word_prior": ETA,
+            "batch_size": BATCH,
+            "early_sweeps": SWEEPS,
+            **SAMPLERS[name],
+        }
+        tokens, (h, b, c) = int(train.sum()), schedule
+        steps = TopicSteps(Settings(**common), train.shape[1], tokens / TOPICS)
+        # Of a method with a momentum the share goes as the square of its step.
+        time = h / steps.gain
+        own = (math.sqrt(2 * time) * b ** (c / 2), b, c / 2) if steps.has_momenta else (time * b**c, b, c)
+        settings = Settings(**common, step_size=own)
+        self.move = ScaledCounts(train.shape[0], train.shape[1], tokens, settings, seed, 0, None)
+        self.place, self.count = np.full(train.shape[1], -1, np.int32), 0
+        self.warm_up = WARM_UP if name.endswith("warmed_up") else 0
+
+    def feed(self, rows: sp.csr_matrix) -> None:
+        numbers = self.count * BATCH + np.arange(rows.shape[0])
+        self.move.step(as_minibatch(rows, numbers, self.place), self.count, self.count < self.warm_up)
+        self.count += 1
+
+    def topics(self) -> np.ndarray:
+        return self.move.topics(self.count)
+
+
+class Hybrid:
+    """HSVG: Mimno, Hoffman and Blei (2012)."""
+
+    def __init__(self, schedule: Schedule, train: sp.csr_matrix, seed: int) -> None:
+        shape, alpha = (train.shape[1], TOPICS), np.full(TOPICS, ALPHA)
+        self.fit = HybridVariational(train.shape[0], shape, int(train.sum()), alpha, ETA, seed)
+        self.schedule, self.place = schedule, np.full(train.shape[1], -1, np.int32)
+
+    def feed(self, rows: sp.csr_matrix) -> None:
+        h, b, c = self.schedule
+        batch = as_minibatch(rows, np.arange(rows.shape[0]), self.place)
+        weight = -math.expm1(-h * (1 + self.fit.steps / b) ** -c)
+        self.fit.step(batch, weight, burn_in=SWEEPS // 2, sweeps=SWEEPS // 2)
+
+    def topics(self) -> np.ndarray:
+        parameters = self.fit.parameters().T
+        return parameters / parameters.sum(axis=1, keepdims=True)
+
+
+class Online:
+    """Online variational Bayes: Hoffman, Blei and Bach (2010), by scikit-learn; its weight is (b + t)^-c."""
+
+    def __init__(self, schedule: Schedule, train: sp.csr_matrix, seed: int) -> None:
+        _, offset, decay = schedule
+        self.model = LatentDirichletAllocation(
+            TOPICS,
+            doc_topic_prior=ALPHA,
+            topic_word_prior=ETA,
+            learning_offset=offset,
+            learning_decay=decay,
+            total_samples=train.shape[0],
+            max_doc_update_iter=SWEEPS,
+            random_state=seed,
+        )
+
+    def feed(self, rows: sp.csr_matrix) -> None:
+        self.model.partial_fit(rows)
+
+    def topics(self) -> np.ndarray:
+        parameters = self.model.components_
+        return parameters / parameters.sum(axis=1, keepdims=True)
+
+
+def learner(name: str, schedule: Schedule, train: sp.csr_matrix, seed: int) -> Learner:
+    """The one of the name, for a stream of ``train``'s documents."""
+    if name == "HSVG":
+        return Hybrid(schedule, train, seed)
+    return Online(schedule, train, seed) if name == "OVB" else Sampler(name, schedule, train, seed)
+
+
+def schedules(name: str) -> tuple[Schedule, ...]:
+    """Among which the method's is chosen."""
+    if name == "OVB":
+        return ONLINE_SCHEDULES
+    shares = SHARES_IN_LOGS if name in ("SGLD", "SGHMC") else SHARES
+    return tuple((h, 10.0, c) for h in shares for c in (0.6, 0.9))
