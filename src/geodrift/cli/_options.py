@@ -106,7 +106,8 @@ TopicWordPrior = Annotated[
 Method = Annotated[
     str | None,
     typer.Option(
-        help="lda: gibbs (the default), scir, sgrld, sgrhmc, sgld, sghmc. sam: sggmc (the default), gsgnht, gmc-gibbs, gmc-approximate.",
+        help="lda: gibbs (the default), scir, sgrld, sgrhmc, sgld, sghmc. sam: sggmc (the default), gsgnht, "
+        "gmc-gibbs, gmc-approximate.",
         rich_help_panel=_MODEL,
     ),
 ]

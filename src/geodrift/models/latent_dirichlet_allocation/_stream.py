@@ -11,8 +11,8 @@ from geodrift.models.latent_dirichlet_allocation._minibatch import as_minibatch,
 from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
 from geodrift.models.latent_dirichlet_allocation._settings import METHODS, Settings
 
-# Where the settings give none. A step of any size moves all topics; small ones learn faster from the first 50,000
-# documents, and worse and more slowly from more.
+# Where the settings give none. A step of any size moves all topics; small ones learn faster from the first
+# 50,000 documents, and worse and more slowly from more.
 BATCH_SIZE = 8192
 WARM_UP = 140, 2**16  # minibatches, documents: until as many of either have gone by
 

@@ -217,7 +217,8 @@ def fit_stochastic_variational_as_published(
     """Blends of partly optimised minibatch solutions, called stochastic variational inference in the paper.
 
     No natural gradient is taken: with weight ``(t + delay)^-decay`` the topics move, in the ambient space,
-    towards the end of an inner ascent on the minibatch. The parameters of all documents are kept, memory D x K.
+    towards the end of an inner ascent on the minibatch. The parameters of all documents are kept, memory
+    D x K.
 
     Args:
         vectors: Documents of unit norm in rows, [D, V], sparse or dense.
