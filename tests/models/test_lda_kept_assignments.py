@@ -14,6 +14,7 @@ from geodrift.models.latent_dirichlet_allocation import (
     _collapsed_kernel,
     _document_sampler,
     _kept_assignments,
+    _topics,
 )
 from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
@@ -151,6 +152,17 @@ def test_topics_of_few_words_with_a_small_prior():
     np.testing.assert_allclose(draws.sum(axis=1), 1.0, atol=1e-6)
     assert_means(draws[:, None], np.full((3, 2), 1 / 3), comparisons=12)
     assert_means(draws[:, None] ** 2, np.full((3, 2), 1.001 / 3 / 1.003), comparisons=12)
+
+
+def test_quotients_of_gammas_that_are_too_small_for_numbers_are_a_dirichlet():
+    shapes = np.array([0.4, 0.2, 0.0, 0.7])
+    draws = np.array([_topics._tiny(shapes, -3, 0, 0, step) for step in range(20_000)])
+    draws /= draws.sum(axis=1, keepdims=True)
+    some, total = [0, 1, 3], shapes.sum()
+    assert not draws[:, 2].any()
+    assert_means(draws[:, None, some], shapes[some] / total, comparisons=6)
+    second = shapes * (shapes + 1) / total / (total + 1)
+    assert_means(draws[:, None, some] ** 2, second[some], comparisons=6)
 
 
 def random_corpus():

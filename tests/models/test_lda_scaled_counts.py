@@ -198,6 +198,25 @@ def test_expected_topics_are_the_mean_of_the_gammas_given_the_counts():
     np.testing.assert_allclose(move.expected_topics(), expected / scale, rtol=1e-5)
 
 
+@pytest.mark.parametrize("gammas_on", ["posterior", "prior"])
+def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
+    """Every topic with the same mean counts: a draw of its law, and of its sum's."""
+    copies, means = 20_000, np.array([4.0, 0.5, 1.5])
+    settings = Settings(copies, 0.1, topic_word_prior=0.4, method="sgrld", gammas_on=gammas_on)
+    move = ScaledCounts(3, 3, 18, settings, 0, 0, None)
+    move.counts[:], move.counts_factor, move.totals[:] = 2 * means[:, None], 0.5, means.sum()
+    moved = move.start_moves(7)
+    shapes = means + 0.4
+    sums = shapes.sum() if gammas_on == "posterior" else 3 * 0.4
+    topics = (moved.x / moved.sums).T[:, None]
+    second = shapes * (shapes + 1) / shapes.sum() / (shapes.sum() + 1)
+    assert_means(topics, shapes / shapes.sum(), comparisons=8)
+    assert_means(topics**2, second, comparisons=8)
+    assert_means(moved.sums[:, None], sums, comparisons=8)
+    assert_means(moved.sums[:, None] ** 2, sums * (sums + 1), comparisons=8)
+    np.testing.assert_allclose(move.shapes, shapes.sum(), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

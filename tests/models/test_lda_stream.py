@@ -31,6 +31,7 @@ def test_a_stream_of_known_size_has_the_law_of_its_documents():
                 topics = engine.topics()
                 total += topics, topics**2
         draws.append([total / 1000])
+        np.testing.assert_allclose(engine.move.shapes, engine.move.totals + 3 * problem.TOPIC_WORD_PRIOR)
     # The starts that 16 sweeps do not forget, and steps of 0.2.
     assert_means(np.array(draws), np.array([first, second]), slack=0.02)
 

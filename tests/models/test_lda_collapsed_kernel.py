@@ -1,0 +1,97 @@
+"""Each draw of the kernel that integrates the topics out, against its conditional law at that moment."""
+
+import numpy as np
+import pytest
+
+from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation._vector_draw import LANES, padded
+from law_checks import z_bound
+from models import lda_problem as problem
+
+WORDS, PRIOR = 12, 0.6
+BOUNDS = np.array([0, 3, 7, 12])
+
+
+class Problem:
+    """A small corpus with assignments, their counts, and masses of three parts of the words."""
+
+    def __init__(self, num_topics, seed):
+        rng = np.random.default_rng(seed)
+        source = TokenSource(problem.corpus(rng.poisson(0.9, (9, WORDS))))
+        self.batch, self.starts = source.minibatch(np.arange(9)), source.starts
+        self.words = np.repeat(self.batch.vocabulary[self.batch.words], self.batch.counts)
+        self.z = rng.integers(num_topics, size=source.num_tokens).astype(np.uint8)
+        self.alpha = rng.uniform(0.05, 0.6, num_topics).astype(np.float32)
+        self.masses = rng.dirichlet(np.full(3, 4.0), num_topics).T.copy()
+        self.numbers = np.zeros((WORDS, padded(num_topics)), np.int32)
+        np.add.at(self.numbers, (self.words, self.z), 1)
+
+    def redraw(self, seed):
+        """One sweep of the kernel: the assignments and counts after it."""
+        z, numbers = self.z.copy(), self.numbers.copy()
+        in_parts = np.add.reduceat(numbers, BOUNDS[:-1]).astype(float)
+        counts = z, numbers, in_parts, self.masses, self.alpha
+        names = {"seed": seed, "chain": 0, "step": 0}
+        redraw_collapsed(self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, **names)
+        np.testing.assert_array_equal(in_parts, np.add.reduceat(numbers, BOUNDS[:-1]))
+        return z, numbers
+
+    def draws(self, after):
+        """For each draw in turn its probabilities, what it became, and functions of the topic, [f, K]."""
+        num_topics = len(self.alpha)
+        z, numbers = self.z.astype(int), self.numbers[:, :num_topics].copy()
+        sizes, topics = np.diff(BOUNDS), np.arange(num_topics)
+        # The kernel renews what it keeps of a topic where the topic loses or gains a token.
+        touched, gained = np.zeros((2, num_topics))
+        for phase in range(3):
+            for group in range(3):
+                part = (group + phase) % 3
+                inside = slice(BOUNDS[part], BOUNDS[part + 1])
+                first, last = self.starts[3 * group], self.starts[3 * group + 3]
+                touched[:], gained[:] = 0.0, 0.0
+                own = np.searchsorted(BOUNDS, self.words[first:last], side="right") - 1 == part
+                for token in first + np.flatnonzero(own):
+                    row = np.searchsorted(self.starts, token, side="right") - 1
+                    numbers[self.words[token], z[token]] -= 1
+                    touched[z[token]], gained[z[token]] = 1.0, 0.0
+                    in_document = np.bincount(
+                        z[self.starts[row] : self.starts[row + 1]], minlength=num_topics
+                    )
+                    in_document[z[token]] -= 1
+                    in_part = numbers[inside].sum(axis=0)
+                    of_word = numbers[self.words[token]]
+                    factors = [self.alpha + in_document, self.masses[part], PRIOR + of_word]
+                    factors.append(1.0 / (PRIOR * sizes[part] + in_part))
+                    weights = np.prod(factors, axis=0)
+                    values = [
+                        *np.log(factors),
+                        touched.copy(),
+                        gained.copy(),
+                        topics // LANES,
+                        topics % LANES,
+                    ]
+                    z[token] = after[token]
+                    numbers[self.words[token], z[token]] += 1
+                    touched[z[token]] = 1.0
+                    gained[z[token]] += 1.0
+                    yield weights / weights.sum(), z[token], np.array(values)
+        self.replayed = numbers
+
+
+@pytest.mark.parametrize("num_topics", [3, 40])
+def test_every_draw_has_its_conditional_law(num_topics):
+    """Sums over draws of what a function of the topic is beyond its mean, for functions that tell errors."""
+    excess, variance = np.zeros(8), np.zeros(8)
+    for seed in range(200, 600):
+        small = Problem(num_topics, seed)
+        z, numbers = small.redraw(seed)
+        for p, drawn, values in small.draws(z):
+            mean = values @ p
+            excess += values[:, drawn] - mean
+            variance += (values**2) @ p - mean**2
+        np.testing.assert_array_equal(small.replayed, numbers[:, :num_topics])
+    some = variance > 1e-6
+    assert some.sum() == (8 if num_topics > LANES else 7)
+    scores = excess[some] / np.sqrt(variance[some])
+    assert np.abs(scores).max() < z_bound(15), scores
