@@ -37,45 +37,40 @@ class Problem:
         np.testing.assert_array_equal(in_parts, np.add.reduceat(numbers, BOUNDS[:-1]))
         return z, numbers
 
+    def sweeps(self):
+        """The part of each sweep over a group of documents, and its tokens in the kernel's order."""
+        parts = np.searchsorted(BOUNDS, self.words, side="right") - 1
+        groups = np.repeat([0, 1, 2], np.diff(self.starts[::3]))
+        for phase in range(3):
+            for group in range(3):
+                part = (group + phase) % 3
+                yield part, np.flatnonzero((groups == group) & (parts == part))
+
     def draws(self, after):
         """For each draw in turn its probabilities, what it became, and functions of the topic, [f, K]."""
         num_topics = len(self.alpha)
         z, numbers = self.z.astype(int), self.numbers[:, :num_topics].copy()
+        documents = np.searchsorted(self.starts, np.arange(len(z)), side="right") - 1
         sizes, topics = np.diff(BOUNDS), np.arange(num_topics)
-        # The kernel renews what it keeps of a topic where the topic loses or gains a token.
-        touched, gained = np.zeros((2, num_topics))
-        for phase in range(3):
-            for group in range(3):
-                part = (group + phase) % 3
-                inside = slice(BOUNDS[part], BOUNDS[part + 1])
-                first, last = self.starts[3 * group], self.starts[3 * group + 3]
-                touched[:], gained[:] = 0.0, 0.0
-                own = np.searchsorted(BOUNDS, self.words[first:last], side="right") - 1 == part
-                for token in first + np.flatnonzero(own):
-                    row = np.searchsorted(self.starts, token, side="right") - 1
-                    numbers[self.words[token], z[token]] -= 1
-                    touched[z[token]], gained[z[token]] = 1.0, 0.0
-                    in_document = np.bincount(
-                        z[self.starts[row] : self.starts[row + 1]], minlength=num_topics
-                    )
-                    in_document[z[token]] -= 1
-                    in_part = numbers[inside].sum(axis=0)
-                    of_word = numbers[self.words[token]]
-                    factors = [self.alpha + in_document, self.masses[part], PRIOR + of_word]
-                    factors.append(1.0 / (PRIOR * sizes[part] + in_part))
-                    weights = np.prod(factors, axis=0)
-                    values = [
-                        *np.log(factors),
-                        touched.copy(),
-                        gained.copy(),
-                        topics // LANES,
-                        topics % LANES,
-                    ]
-                    z[token] = after[token]
-                    numbers[self.words[token], z[token]] += 1
-                    touched[z[token]] = 1.0
-                    gained[z[token]] += 1.0
-                    yield weights / weights.sum(), z[token], np.array(values)
+        for part, tokens in self.sweeps():
+            inside = slice(BOUNDS[part], BOUNDS[part + 1])
+            # The kernel renews what it keeps of a topic where the topic loses or gains a token.
+            touched, gained = np.zeros(num_topics), np.zeros(num_topics)
+            for token in tokens:
+                word, document = self.words[token], documents == documents[token]
+                numbers[word, z[token]] -= 1
+                touched[z[token]], gained[z[token]] = 1.0, 0.0
+                in_document = np.bincount(z[document], minlength=num_topics)
+                in_document[z[token]] -= 1
+                in_part = PRIOR * sizes[part] + numbers[inside].sum(axis=0)
+                factors = [self.alpha + in_document, self.masses[part], PRIOR + numbers[word], 1.0 / in_part]
+                weights = np.prod(factors, axis=0)
+                values = [*np.log(factors), touched.copy(), gained.copy(), topics // LANES, topics % LANES]
+                z[token] = after[token]
+                numbers[word, z[token]] += 1
+                touched[z[token]] = 1.0
+                gained[z[token]] += 1.0
+                yield weights / weights.sum(), z[token], np.array(values)
         self.replayed = numbers
 
 
