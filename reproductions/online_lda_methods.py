@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
 
 from geodrift.models.latent_dirichlet_allocation import Settings
+from geodrift.models.latent_dirichlet_allocation._expected_counts import expected_counts
 from geodrift.models.latent_dirichlet_allocation._hybrid_variational import HybridVariational
-from geodrift.models.latent_dirichlet_allocation._minibatch import as_minibatch
+from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, as_minibatch
 from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
 from geodrift.models.latent_dirichlet_allocation._topic_steps import TopicSteps
 
@@ -22,18 +23,21 @@ SWEEPS = 20  # over a document; their second half counts
 Schedule = tuple[float, float, float]  # h, b, c
 SHARES = (1.0, 0.3, 0.1, 0.03)
 SHARES_IN_LOGS = (3.0, 1.0, 0.3, 0.1)  # of SGLD and SGHMC: that of the largest words, all others move less
-ONLINE_SCHEDULES = tuple((1.0, b, c) for b in (1.0, 10.0, 100.0) for c in (0.51, 0.7))
+ONLINE_SCHEDULES = tuple((1.0, b, c) for b in (10.0, 100.0, 1000.0) for c in (0.51, 0.7, 0.9))
+CONSTANTS = tuple((step, 1.0, 0.0) for step in (0.02, 0.005, 0.001))  # theirs is 0.02
 SAMPLERS = {
     "SCIR": {"method": "scir"},
     "SGRLD": {"method": "sgrld", "gammas_on": "prior"},
     "SGRLD_posterior": {"method": "sgrld"},
-    "SGRHMC": {"method": "sgrhmc", "gammas_on": "prior"},
+    "SGRHMC": {"method": "sgrhmc"},
+    "SGRHMC_prior": {"method": "sgrhmc", "gammas_on": "prior"},
     "SGLD": {"method": "sgld", "gammas_on": "prior"},
     "SGHMC": {"method": "sghmc", "gammas_on": "prior"},
     "SCIR_warmed_up": {"method": "scir"},
 }
+LEAST = 1e-30  # of a theta: 0 has no square root to divide by
 WARM_UP = 140  # minibatches, that of `StreamEngine`
-NAMES = (*SAMPLERS, "HSVG", "OVB")
+NAMES = (*SAMPLERS, "SGRHMC_published", "HSVG", "OVB")
 
 
 class Learner(Protocol):
@@ -75,6 +79,49 @@ class Sampler:
 
     def topics(self) -> np.ndarray:
         return self.move.topics(self.count)
+
+
+class Published:
+    """SGRHMC of Ma et al., Algorithm 1 to the letter: gammas on the prior, a constant step, mirrored at 0."""
+
+    def __init__(self, schedule: Schedule, train: sp.csr_matrix, seed: int) -> None:
+        self.step, self.seed, self.num_documents = schedule[0], seed, train.shape[0]
+        self.rng, self.place = np.random.default_rng(seed), np.full(train.shape[1], -1, np.int32)
+        self.theta = self.rng.standard_gamma(1.0, (train.shape[1], TOPICS))
+        self.momenta, self.count = self.rng.standard_normal(self.theta.shape), 0
+
+    def feed(self, rows: sp.csr_matrix) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(self.theta).all():
+                self.move(as_minibatch(rows, np.arange(rows.shape[0]), self.place), rows.shape[0])
+
+    def move(self, batch: Minibatch, size: int) -> None:
+        """One step."""
+        topics = self.theta[batch.vocabulary] / self.theta.sum(axis=0)
+        counts = expected_counts(
+            batch,
+            np.zeros(batch.num_tokens, np.uint8),
+            topics.astype(np.float32),
+            np.full(TOPICS, ALPHA, np.float32),
+            sweeps=SWEEPS,
+            averaged=SWEEPS // 2,
+            first=True,
+            seed=self.seed,
+            chain=0,
+            step=2 * (SWEEPS + 1) * self.count,
+        )
+        counts *= self.num_documents / size
+        root = np.sqrt(self.theta)
+        self.theta = np.maximum(np.abs(self.theta + self.step * root * self.momenta), LEAST)
+        root, shift = np.sqrt(self.theta), ETA - 0.5 - self.theta
+        shift -= counts.sum(axis=0) * (self.theta / self.theta.sum(axis=0))
+        shift[batch.vocabulary] += counts
+        noise = np.sqrt(2 * self.step) * root * self.rng.standard_normal(root.shape)
+        self.momenta += self.step * (shift / root - self.theta * self.momenta) + noise
+        self.count += 1
+
+    def topics(self) -> np.ndarray:
+        return (self.theta / self.theta.sum(axis=0)).T
 
 
 class Hybrid:
@@ -122,14 +169,15 @@ class Online:
 
 def learner(name: str, schedule: Schedule, train: sp.csr_matrix, seed: int) -> Learner:
     """The one of the name, for a stream of ``train``'s documents."""
-    if name == "HSVG":
-        return Hybrid(schedule, train, seed)
-    return Online(schedule, train, seed) if name == "OVB" else Sampler(name, schedule, train, seed)
+    others = {"SGRHMC_published": Published, "HSVG": Hybrid, "OVB": Online}
+    return others[name](schedule, train, seed) if name in others else Sampler(name, schedule, train, seed)
 
 
 def schedules(name: str) -> tuple[Schedule, ...]:
     """Among which the method's is chosen."""
     if name == "OVB":
         return ONLINE_SCHEDULES
+    if name == "SGRHMC_published":
+        return CONSTANTS
     shares = SHARES_IN_LOGS if name in ("SGLD", "SGHMC") else SHARES
     return tuple((h, 10.0, c) for h in shares for c in (0.6, 0.9))
