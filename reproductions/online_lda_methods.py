@@ -121,7 +121,8 @@ class Published:
         self.count += 1
 
     def topics(self) -> np.ndarray:
-        return (self.theta / self.theta.sum(axis=0)).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (self.theta / self.theta.sum(axis=0)).T
 
 
 class Hybrid:
@@ -180,4 +181,5 @@ def schedules(name: str) -> tuple[Schedule, ...]:
     if name == "SGRHMC_published":
         return CONSTANTS
     shares = SHARES_IN_LOGS if name in ("SGLD", "SGHMC") else SHARES
-    return tuple((h, 10.0, c) for h in shares for c in (0.6, 0.9))
+    flat = ((0.03, 1000.0, 0.7), (0.01, 1000.0, 0.7)) if name == "HSVG" else ()  # as online VB's grid has
+    return (*((h, 10.0, c) for h in shares for c in (0.6, 0.9)), *flat)
