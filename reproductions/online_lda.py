@@ -166,7 +166,8 @@ def picture(methods: dict[str, Any], path: Path) -> None:
     axis.set(xscale="log", yscale="log", xlabel="documents", ylabel="perplexity of held-out tokens")
     for formatter in (axis.yaxis.set_major_formatter, axis.yaxis.set_minor_formatter):
         formatter(matplotlib.ticker.ScalarFormatter())
-    axis.set_ylim(top=min(axis.get_ylim()[1], 5_000))  # what has gone wrong is above
+    values = np.concatenate([np.ravel(found["perplexity"]) for found in methods.values()])
+    axis.set_ylim(0.97 * values.min(), min(1.03 * values.max(), 5_000))  # what has gone wrong is above
     axis.legend()
     figure.savefig(path, dpi=110)
     plt.close(figure)
