@@ -32,7 +32,7 @@ class Settings:
             prior's shapes and the counts; or "prior", of the prior's shapes alone, which "scir" cannot be.
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
             None: about as many as hold 2^19 tokens with method "gibbs", whose steps draw no topics; K V / 4
-            tokens (V words) with the others, which move K V numbers a step; and 1,024 in a stream.
+            tokens (V words) with the others, which move K V numbers a step; and 8,192 in a stream.
         early_sweeps: Sweeps over each document when it is first seen. With method "gibbs" these minibatches
             hold about K V / 4 tokens: a fiftieth to a third of the corpus, and S documents at most.
         sweeps: Sweeps over each document of a minibatch after that.
