@@ -9,7 +9,6 @@ step (indices, random assignments, worker processes where they outlive a step) i
 import contextlib
 import functools
 import inspect
-import multiprocessing
 import time
 import warnings
 from collections.abc import Callable
@@ -180,7 +179,6 @@ def gensim(train: sp.csr_matrix, num_topics: int, seed: int, marks: list[float])
     """Online variational Bayes by `LdaMulticore`, over documents that are shuffled once."""
     from gensim.models import LdaMulticore
 
-    multiprocessing.set_start_method("fork", force=True)  # the class below is this function's
     started = time.perf_counter()
     chunk, decay, offset = ONLINE["gensim"]
     shuffled = train[np.random.default_rng(seed).permutation(train.shape[0])]

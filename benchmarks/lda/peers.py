@@ -17,11 +17,11 @@ import argparse
 import importlib.metadata
 import itertools
 import json
-import multiprocessing
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,9 @@ SETTINGS = {
 }
 
 
-def run(folder: str, contestant: str, topics: int, seed: int, marks: list[float], pipe: Any) -> None:
-    """One contestant's states and their scores, into the pipe."""
-    train, test = (sp.load_npz(Path(folder) / f"{part}-counts.npz").tocsr() for part in ("train", "test"))
+def run(folder: Path, contestant: str, topics: int, seed: int, marks: list[float]) -> dict:
+    """One contestant's states and their scores."""
+    train, test = (sp.load_npz(folder / f"{part}-counts.npz").tocsr() for part in ("train", "test"))
     load = os.getloadavg()[0]
     start_up, states = ALL[contestant](train, topics, seed, marks)
     rows = []
@@ -65,26 +65,27 @@ def run(folder: str, contestant: str, topics: int, seed: int, marks: list[float]
         if state is not None:
             score = completion_perplexity(test, state, PRIOR["doc_topic_prior"]).perplexity
         rows.append({"seconds": at, "draws": draws, "passes": passes, "perplexity": score})
-    pipe.send({"start_up_seconds": start_up, "load_before": load, "states": rows})
+    return {"start_up_seconds": start_up, "load_before": load, "states": rows}
 
 
-def in_a_process(folder: Path, contestant: str, topics: int, seed: int, marks: list[float]) -> dict:
-    """What `run` finds, in a process of its own.
+def in_a_process(folder: Path, *task: Any) -> dict:
+    """What `run` finds, in a process of its own: a plain one, since gensim and joblib start processes too.
 
     Raises:
-        RuntimeError: The process has failed.
+        CalledProcessError: The process has failed.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=run, args=(str(folder), contestant, topics, seed, marks, theirs))
-    process.start()
-    theirs.close()
-    try:
-        return ours.recv()
-    except EOFError:
-        raise RuntimeError(f"{contestant} on {folder.name} ended without a result; see its error") from None
-    finally:
-        process.join()
+    with tempfile.TemporaryDirectory() as place:
+        answer = Path(place) / "answer.json"
+        command = [sys.executable, __file__, "--child", json.dumps([str(folder), *task, str(answer)])]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+        return json.loads(answer.read_text())
+
+
+def child(task: str) -> None:
+    """One run, its result in the file that the task names."""
+    folder, *values, answer = json.loads(task)
+    Path(answer).write_text(json.dumps(run(Path(folder), *values)))
+    os._exit(0)  # some programs' workers would keep the process
 
 
 def version(contestant: str) -> str | None:
@@ -213,4 +214,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    child(sys.argv[2]) if sys.argv[1:2] == ["--child"] else main()
