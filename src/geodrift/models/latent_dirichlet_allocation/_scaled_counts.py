@@ -14,6 +14,7 @@ of the counts. A draw of a gamma of a small shape is nothing, and what has no to
 """
 
 import math
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -72,6 +73,7 @@ class ScaledCounts(TopicMove):
         self.counts_factor = 1.0  # the mean is this times ``counts``: no step has to touch all of them
         self.totals = self.counts.sum(axis=0, dtype=np.float64)
         self.gammas: MovedTopics | None = None  # until warm-up ends
+        self.last = (0.0, 0)  # of the last step: seconds in the documents' sweeps, distinct words
         self.shapes = np.zeros(settings.n_topics)
 
     def documents_at(self, count: int) -> int:
@@ -88,7 +90,7 @@ class ScaledCounts(TopicMove):
         sweeps = settings.early_sweeps if first else settings.sweeps
         # A mean over more sweeps than D / B would have less noise than the assignments themselves.
         averaged = max(1, min(-(-sweeps // 2), self.num_documents // max(1, size)))
-        assignments = self._assignments_of(batch)
+        assignments, started = self._assignments_of(batch), time.perf_counter()
         counts = expected_counts(
             batch,
             assignments,
@@ -101,6 +103,7 @@ class ScaledCounts(TopicMove):
             chain=self.chain,
             step=2 * count * (settings.early_sweeps + settings.sweeps),
         )
+        self.last = (time.perf_counter() - started, len(words))
         self._keep(batch, assignments)
         batches = self.num_documents / max(1, size)
         counts *= np.float32(batches)
@@ -162,20 +165,40 @@ class ScaledCounts(TopicMove):
         return self.gammas
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """See `TopicMove.count_after`; a step of the first pass takes more sweeps than the others."""
-        paces, spent = [], 0.0
-        while (spent < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS) or len(paces) < 3:
+        """See `TopicMove.count_after`.
+
+        A step of the first pass takes more sweeps than the others, and one after warm-up moves the topics.
+        """
+        settings, paces, sweeping = self.settings, [], []
+        while (sum(paces) < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS) or len(paces) < 3:
             paces.append(step())
-            spent += paces[-1]
-        pace = float(np.median(paces[1:]))
-        later = pace * self.settings.sweeps / max(self.settings.sweeps, self.settings.early_sweeps)
-        first_left = 0
+            sweeping.append(self.last[0])
+        at, remaining = count + len(paces), seconds - sum(paces)
+        pace, sweeps = float(np.median(paces[1:])), float(np.median(sweeping[1:]))
+        first_left, later = 0, pace
         if self.starts is not None:
             first_left = -(-max(0, self.num_documents - self.documents_seen) // self.batch_size)
-        at, remaining = count + len(paces), seconds - spent
-        if remaining <= first_left * pace or self.starts is None:
+            later -= sweeps * (1.0 - settings.sweeps / max(settings.sweeps, settings.early_sweeps))
+        if self.gammas is None:
+            # Of all steps these are taken after warm-up; each of the steps left bears its part.
+            moves = (1.0 - settings.warm_up_fraction) * self._seconds_of_a_move()
+            pace, later, remaining = pace + moves, later + moves, remaining - at * moves
+        if self.starts is None or remaining <= first_left * pace:
             return at + max(2, int(remaining / pace))
         return at + first_left + int((remaining - first_left * pace) / later)
+
+    def _seconds_of_a_move(self) -> float:
+        """Of a trial that leaves nothing behind."""
+        words, settings, shapes = np.arange(self.last[1]), self.settings, self.shapes
+        counts = np.zeros((len(words), settings.n_topics), np.float32)
+        worth = worth_deferring(len(self.counts), settings.topic_word_prior, len(words))
+        trial, seconds = self.start_moves(0, deferred=settings.method == "scir" and worth), math.inf
+        for number in range(2):  # the first may compile
+            started = time.perf_counter()
+            trial.move(words, counts, self.shapes, self.steps.size(0.1), self.steps.friction, number)
+            seconds = min(seconds, time.perf_counter() - started)
+        self.gammas, self.shapes = None, shapes
+        return seconds
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         counts = self.counts[words] * np.float32(self.counts_factor)
