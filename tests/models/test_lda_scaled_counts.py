@@ -230,3 +230,26 @@ def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
 def test_wrong_settings_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Settings(**SETTINGS | arguments)
+
+
+@pytest.mark.parametrize("method", ["scir", "sgrhmc"])
+def test_the_trial_of_a_plan_in_seconds_leaves_nothing_behind(method):
+    settings, topics = Settings(**SETTINGS, method=method, num_draws=5), []
+    timed, counted = (Engine(problem.corpus(), settings, seed=2) for _ in range(2))
+    timed.plan(seconds=0.2)
+    counted.plan(steps=timed.plan_made.total)
+    for engine in (timed, counted):
+        while engine.advance() is not None:
+            pass
+        topics.append(engine.topics())
+    assert timed.count == counted.count > timed.plan_made.warm_up
+    np.testing.assert_array_equal(*topics)
+
+
+def test_a_plan_in_seconds_counts_the_moves_that_warm_up_does_not_make():
+    # Of 100 seconds, warm-up steps of a second and moves of three: 100 = T + 3 T / 2.
+    source = TokenSource(problem.corpus())
+    sizes = source.num_documents, source.num_words, source.num_tokens
+    move = ScaledCounts(*sizes, Settings(**SETTINGS, method="scir"), 0, 0, None)
+    move._seconds_of_a_move = lambda: 3.0
+    assert move.count_after(100.0, lambda: 1.0, 0) == 40

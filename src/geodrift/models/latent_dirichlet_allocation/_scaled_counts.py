@@ -184,8 +184,10 @@ class ScaledCounts(TopicMove):
             moves = (1.0 - settings.warm_up_fraction) * self._seconds_of_a_move()
             pace, later, remaining = pace + moves, later + moves, remaining - at * moves
         if self.starts is None or remaining <= first_left * pace:
-            return at + max(2, int(remaining / pace))
-        return at + first_left + int((remaining - first_left * pace) / later)
+            left = int(remaining / pace)
+        else:
+            left = first_left + int((remaining - first_left * pace) / later)
+        return at + max(at, left)  # half of a short plan is warm-up, which the steps taken here are in
 
     def _seconds_of_a_move(self) -> float:
         """Of a trial that leaves nothing behind."""
