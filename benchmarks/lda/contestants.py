@@ -147,6 +147,7 @@ def sklearn(
             num_topics,
             doc_topic_prior=ALPHA,
             topic_word_prior=ETA,
+            batch_size=batch,  # into which partial_fit cuts what it is given
             learning_decay=decay,
             learning_offset=offset,
             total_samples=train.shape[0],
