@@ -19,7 +19,7 @@ from geodrift.processes._host_moves import log_move
 
 BLOCK = 64  # words whose share of the sums is made by one thread
 # A theta below e^-30 adds nothing to a sum, which is about eta V at least.
-_NOTHING = -30.0
+NOTHING = -30.0
 
 
 def _moves(
@@ -43,7 +43,7 @@ def _moves(
                 log_mean = log_theta[word, topic] + log_factors[topic] - log_growth
                 moved = log_scale + log_move(log_mean, shape, open_member(family, word * num_topics + topic))
                 log_theta[word, topic] = moved
-                if moved > _NOTHING:
+                if moved > NOTHING:
                     sums[block, topic] += math.exp(moved)
 
 

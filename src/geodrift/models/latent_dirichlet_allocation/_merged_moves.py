@@ -23,11 +23,10 @@ from jaxtyping import Float, Int
 
 from geodrift._random_streams import open_family, open_member
 from geodrift.models._two_forms import TwoForms
+from geodrift.models.latent_dirichlet_allocation._cir_topics import NOTHING
 from geodrift.processes._host_moves import log_move
 
 BLOCK = 16  # words whose share of the sums is made by one thread
-# A theta below e^-30 adds nothing to a sum, which is about eta V at least.
-_NOTHING = -30.0
 
 
 def _moves(
@@ -55,9 +54,9 @@ def _moves(
                 moved = np.float32(scale + log_move(left - scale, shape, stream))
                 log_theta[word, topic] = moved
                 changes[block, topic] -= prior * scales[row, topic]
-                if left > _NOTHING:
+                if left > NOTHING:
                     changes[block, topic] -= math.exp(left)
-                if moved > _NOTHING:
+                if moved > NOTHING:
                     changes[block, topic] += math.exp(moved)
 
 

@@ -193,14 +193,18 @@ class ScaledCounts(TopicMove):
         """Of a trial that leaves nothing behind."""
         words, settings, shapes = np.arange(self.last[1]), self.settings, self.shapes
         counts = np.zeros((len(words), settings.n_topics), np.float32)
-        worth = worth_deferring(len(self.counts), settings.topic_word_prior, len(words))
-        trial, seconds = self.start_moves(0, deferred=settings.method == "scir" and worth), math.inf
+        trial, seconds = self.start_moves(0, deferred=self._defers(len(words))), math.inf
         for number in range(2):  # the first may compile
             started = time.perf_counter()
             trial.move(words, counts, self.shapes, self.steps.size(0.1), self.steps.friction, number)
             seconds = min(seconds, time.perf_counter() - started)
         self.gammas, self.shapes = None, shapes
         return seconds
+
+    def _defers(self, visited: int) -> bool:
+        """Whether words wait to be moved, where a minibatch has so many of them."""
+        prior = self.settings.topic_word_prior
+        return self.settings.method == "scir" and worth_deferring(len(self.counts), prior, visited)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         counts = self.counts[words] * np.float32(self.counts_factor)
@@ -221,8 +225,7 @@ class ScaledCounts(TopicMove):
     ) -> None:
         settings, num_words = self.settings, len(self.counts)
         if self.gammas is None:
-            worth = worth_deferring(num_words, settings.topic_word_prior, len(words))
-            self.start_moves(count, deferred=settings.method == "scir" and worth)
+            self.start_moves(count, deferred=self._defers(len(words)))
         if self.starts is None:
             # The documents that a stream stands for grow in number.
             self.shapes = self.totals + settings.topic_word_prior * num_words
