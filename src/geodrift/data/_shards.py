@@ -42,6 +42,7 @@ class Shard:
         self._info = info
         self._folder = folder
         self._arrays = arrays
+        self._rows: sp.csr_matrix | None = None
 
     @classmethod
     def in_memory(cls, rows: sp.csr_matrix) -> "Shard":
@@ -57,7 +58,7 @@ class Shard:
     def close(self) -> None:
         """Let go of the memory maps; the next read opens them again."""
         if self._folder is not None:
-            self._arrays = None
+            self._arrays = self._rows = None
 
     def _open(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._arrays is None:
@@ -75,11 +76,14 @@ class Shard:
 
     def gather(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Lengths, columns and counts of the rows at `indices`; touches only their pages."""
-        indptr, columns, data = self._open()
-        starts = np.asarray(indptr[indices])
-        lengths = np.asarray(indptr[indices + 1]) - starts
-        places = spans(starts, lengths)
-        return lengths, np.asarray(columns[places]), np.asarray(data[places])
+        if self._rows is None:
+            indptr, columns, data = self._open()
+            # scipy's own indexing is compiled; the number of columns does not matter to it.
+            self._rows = sp.csr_matrix(
+                (data, columns, indptr), shape=(self.documents, np.iinfo(np.int32).max)
+            )
+        rows = self._rows[indices]
+        return np.diff(rows.indptr).astype(np.int64), rows.indices, rows.data
 
     def matrix(self, num_words: int) -> sp.csr_matrix:
         """The whole shard, copied into memory."""
