@@ -97,8 +97,8 @@ def started(engine, truth):
         "move.assignments": truth.assignments.astype(state["move.assignments"].dtype),
         "move.word_topic": word_topic,
         "move.in_parts": np.add.reduceat(word_topic, engine.move.bounds[:-1], axis=0).astype(float),
-        "move.complete": np.array(True),
-        "count": np.array(engine.move.early_steps),
+        "move.seen": np.ones(NUM_DOCUMENTS, bool),
+        "move.complete_at": np.array(0),
     }
 
 

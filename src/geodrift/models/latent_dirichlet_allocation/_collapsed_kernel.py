@@ -63,7 +63,7 @@ def _next_row(
                 weights[topic] = in_documents[row, topic] * scale[topic]
             return row, places[row, part], places[row, part + 1]
         row += 1
-    return row, np.int64(0), np.int64(0)
+    return row, 0, 0
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")

@@ -52,7 +52,7 @@ class Engine(PlannedChain):
         self.source, self.settings, self.seed, self.chain = TokenSource(corpus), settings, seed, chain
         self.move = self._move()
         self.documents_seen = 0
-        self.position = (0, 0)  # the pass, and how many of its documents are done
+        self.position = (0, 0, 0)  # the pass, how many of its documents are done, and how many it has
         self.order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
         self.held_out = held_out
         if held_out is not None:
@@ -97,8 +97,8 @@ class Engine(PlannedChain):
         self.move.restore(
             {name.split(".", 1)[1]: value for name, value in arrays.items() if name.startswith("move.")}
         )
-        number, done, self.documents_seen = (int(x) for x in arrays["position"])
-        self.position = (number, done)
+        *position, self.documents_seen = (int(x) for x in arrays["position"])
+        self.position = tuple(position)
         self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
 
     def snapshot(self) -> dict[str, np.ndarray]:
@@ -114,16 +114,30 @@ class Engine(PlannedChain):
 
     def _documents(self) -> Int[np.ndarray, " S"]:
         """The step's documents; a pass ends with a smaller minibatch where it has to."""
-        number, done = self.position
-        if self.order[0] != number:
-            rng = np.random.Generator(
-                np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 1, number])
+        number, done, size = self.position
+        if done == size and size:
+            number, done = number + 1, 0
+        if done == 0:
+            size = self.move.documents_of_pass(
+                self.count, self.plan_made.warm_up if self.plan_made.total else None
             )
-            self.order = (number, rng.permutation(self.source.num_documents))
-        documents = self.order[1][done : done + self.move.documents_at(self.count)]
-        done += len(documents)
-        self.position = (number, done) if done < self.source.num_documents else (number + 1, 0)
+        if self.order[0] != number:
+            self.order = (number, self._order(number, size))
+        documents = self.order[1][done : done + self.move.batch_size]
+        self.position = (number, done + len(documents), size)
         return documents
+
+    def _order(self, number: int, size: int) -> Int[np.ndarray, " size"]:
+        """The documents of a pass: the first ones of the first pass, where they are not all."""
+
+        def permutation(name: int, size: int) -> np.ndarray:
+            key, counter = [self.seed, self.chain], [0, 0, 1, name]
+            return np.random.Generator(np.random.Philox(key=key, counter=counter)).permutation(size)
+
+        if size == self.source.num_documents:
+            return permutation(number, size)
+        first = permutation(0, self.source.num_documents)[:size]
+        return first[permutation(number, size)] if number else first
 
     def _step(self) -> int:
         """One minibatch; returns its number of token draws."""

@@ -210,5 +210,4 @@ class LatentDirichletAllocation(TopicModelFacade):
 
 
 def _default_steps(engine: Engine) -> int:
-    late = 2**62  # a count at which minibatches have their full size
-    return max(LEAST_STEPS, -(-PASSES * engine.source.num_documents // engine.move.documents_at(late)))
+    return max(LEAST_STEPS, -(-PASSES * engine.source.num_documents // engine.move.batch_size))

@@ -1,5 +1,6 @@
 """Exact Gibbs sampling with partial updates: every token's assignment is kept between visits."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from geodrift.models.latent_dirichlet_allocation._assignment_kernel import (
     add_counts,
     gather,
+    scatter,
 )
 from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
 from geodrift.models.latent_dirichlet_allocation._document_prior import draw_document_prior
@@ -19,23 +21,25 @@ from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, exp
 from geodrift.models.latent_dirichlet_allocation._vector_draw import padded
 
 TOKENS_OF_A_STEP = 2**19
-EARLY_SHARE = 4  # K V / 4 tokens make a minibatch until every document has been seen
-# Weight of the minibatch numbered t = 1, 2, ...: (1 + t / 5)^-0.6
-EARLY_DELAY = 5.0
-EARLY_DECAY = 0.6
-BATCHES_AT_FIRST = (3, 50)  # the least and the largest number of them, unless the minibatches are smaller
-PARTS = 8  # of the vocabulary: as many threads have work
+# The documents of the start: a quarter of the corpus, within one and four steps' tokens.
+START_SHARE = 4
+MOST_START = 4
+START_SWEEPS = 40
+PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
+STREAMS = ("assignments", "topics", "first assignments")
 PILOT_SHARE = 0.15  # of the time given, at most
 
 
 class KeptAssignments(TopicMove):
     """Redraws the assignments of a minibatch given all others, the topics integrated out.
 
-    Exact and without gradient noise once every document has been seen (see `redraw_collapsed`). Until then,
-    which is faster and not exact, the minibatch's assignments are drawn given topics that follow the
-    minibatches' counts scaled to the corpus, with falling weight. Topics are drawn, given all assignments,
-    where they are asked for.
+    Exact and without gradient noise once every document has been seen (see `redraw_collapsed`).
+
+    The chain starts with some of the documents, their assignments uniform: topics form within a number of
+    sweeps, however few the documents, if there are enough to tell topics apart. After `START_SWEEPS` sweeps
+    over these, or half of the warm-up, all other documents join, with assignments drawn given the topics.
+    Topics are drawn, given all assignments, where they are asked for.
 
     Args:
         source: The corpus.
@@ -47,18 +51,17 @@ class KeptAssignments(TopicMove):
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
         self.batch_size = self._documents_with(settings.batch_size, TOKENS_OF_A_STEP)
-        early = self._documents_with(None, settings.n_topics * source.num_words // EARLY_SHARE)
-        fewest, most = (-(-source.num_documents // number) for number in BATCHES_AT_FIRST[::-1])
-        self.early_size = min(self.batch_size, max(fewest, min(early, most)))
-        self.early_steps = -(-source.num_documents // self.early_size)
-        self.complete = False  # whether every document has assignments
+        start = max(TOKENS_OF_A_STEP, min(source.num_tokens // START_SHARE, MOST_START * TOKENS_OF_A_STEP))
+        batches = max(1, round(self._documents_with(None, start) / self.batch_size))
+        self.start_size = min(batches * self.batch_size, source.num_documents)
+        self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
+        self.complete_at = -1  # the count at which all had; -1 before
         small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
         size = padded(settings.n_topics)
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
-        self.scaled = self._initial_counts()
         self.alpha = settings.document_prior.astype(np.float64)
         self._compile()
 
@@ -67,48 +70,50 @@ class KeptAssignments(TopicMove):
         """The present alpha."""
         return self.alpha.astype(np.float32)
 
-    def documents_at(self, count: int) -> int:
-        """Others while documents are seen for the first time."""
-        return self.early_size if count < self.early_steps else self.batch_size
+    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+        """Those of the start, or all."""
+        of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
+        late = warm_up is not None and count >= (warm_up - of_all) / 2
+        if late or count * self.settings.sweeps >= START_SWEEPS * of_start:
+            return len(self.seen)
+        return self.start_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
-        """A draw of the topics given all assignments; their mean until all documents have been seen."""
-        if not self.complete:
-            return self.expected_topics()
+        """A draw of the topics given the assignments of the documents seen so far."""
         words, settings = np.arange(self.source.num_words), self.settings
-        counts, totals = self._counts()
-        # Streams of topics and of assignments have different names.
-        names = {"seed": self.seed, "chain": self.chain, "step": 2 * count + 1}
-        return np.ascontiguousarray(draw_topics(counts, totals, words, settings.topic_word_prior, **names).T)
+        names = self._names(count, "topics")
+        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, **names)
+        return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given all assignments; given the scaled counts until all have been seen."""
+        """The topics' mean given the assignments of the documents seen so far."""
         return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Assignments, their counts, and the counts that the early steps follow."""
+        """Assignments and their counts."""
         return {
             "assignments": self.assignments.copy(),
             "word_topic": self.word_topic.copy(),
             "in_parts": self.in_parts.copy(),
-            "scaled": self.scaled.copy(),
+            "seen": self.seen.copy(),
             "alpha": self.alpha.copy(),
-            "complete": np.array(self.complete),
+            "complete_at": np.array(self.complete_at),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take up what `state` put down."""
-        names = ("assignments", "word_topic", "in_parts", "scaled", "alpha")
-        self.assignments, self.word_topic, self.in_parts, self.scaled, self.alpha = (
+        names = ("assignments", "word_topic", "in_parts", "seen", "alpha")
+        self.assignments, self.word_topic, self.in_parts, self.seen, self.alpha = (
             np.array(arrays[name]) for name in names
         )
-        self.complete = bool(arrays["complete"])
+        self.complete_at = int(arrays["complete_at"])
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         del warming_up
-        if count < self.early_steps:
-            return self._early_step(batch, count)
+        draws = 0
+        if self.complete_at < 0:
+            draws = self._let_join(batch, count)
         redraw_collapsed(
             batch,
             self.source.starts[batch.documents],
@@ -120,56 +125,58 @@ class KeptAssignments(TopicMove):
             self.document_prior,
             self.settings.topic_word_prior,
             sweeps=self.settings.sweeps,
-            seed=self.seed,
-            chain=self.chain,
-            step=2 * count,
+            **self._names(count, "assignments"),
         )
         self._learn(count)
-        return batch.num_tokens * self.settings.sweeps
+        return draws + batch.num_tokens * self.settings.sweeps
 
-    def _early_step(self, batch: Minibatch, count: int) -> int:
-        settings, rows = self.settings, batch.documents
-        starts, ends = self.source.starts[rows], self.source.starts[rows + 1]
-        redraw(
-            batch,
-            starts,
-            self.assignments,
-            self._mean(batch.vocabulary),
-            settings.document_prior,
-            sweeps=settings.early_sweeps,
-            first=True,
-            seed=self.seed,
-            chain=self.chain,
-            step=2 * count,
-        )
-        after = gather(starts, ends, self.assignments)
+    def _let_join(self, batch: Minibatch, count: int) -> int:
+        """Assignments for the documents of a minibatch that have none; returns the number of token draws."""
+        documents = batch.documents[~self.seen[batch.documents]]
+        if not len(documents):
+            return 0
+        if len(documents) < len(batch.documents):
+            batch = self.source.minibatch(documents)
+        starts, ends, draws = self.source.starts[documents], self.source.starts[documents + 1], 0
+        if self.seen.sum() < self.start_size:
+            uniform = self._generator(4, count).integers(
+                self.settings.n_topics, size=batch.num_tokens, dtype=self.assignments.dtype
+            )
+            scatter(starts, ends, uniform, self.assignments)
+        else:
+            draws = batch.num_tokens * self.settings.first_sweeps
+            redraw(
+                batch,
+                starts,
+                self.assignments,
+                self._mean(batch.vocabulary),
+                self.document_prior,
+                sweeps=self.settings.first_sweeps,
+                first=True,
+                **self._names(count, "first assignments"),
+            )
         counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
-        add_counts(batch.words, batch.counts, after, counts)
+        add_counts(batch.words, batch.counts, gather(starts, ends, self.assignments), counts)
         self.word_topic[batch.vocabulary] += counts
-        self._follow(batch, counts[:, : settings.n_topics], count)
-        self.complete = count + 1 >= self.early_steps
-        if self.complete:
-            self.in_parts[:] = np.add.reduceat(self.word_topic, self.bounds[:-1], axis=0)
-        return batch.num_tokens * settings.early_sweeps
+        cuts = np.searchsorted(batch.vocabulary, self.bounds)
+        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
+            self.in_parts[part] += counts[begin:end].sum(axis=0)
+        self.seen[documents] = True
+        if self.seen.all():
+            self.complete_at = count
+        return draws
 
     def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """See `TopicMove.count_after`.
-
-        Paces are those of the last steps taken; the draws of topics, which warm-up does not make, are timed
-        beside them.
-        """
-        spent, paces = 0.0, {True: 0.0, False: 0.0}
-        while spent < PILOT_SHARE * seconds or not any(paces.values()):
-            early = count < self.early_steps
-            pace = step()
-            paces[early] = 0.5 * (paces[early] + pace) if paces[early] else pace
-            spent += pace
-            count += 1
-        # An early step makes about twice the draws of a later one.
-        pace = paces[False] or 0.5 * paces[True]
-        early_left = max(0, self.early_steps - count)
-        remaining = seconds - spent - early_left * ((paces[True] or pace) - pace)
-        return max(2 * count, self.early_steps + 2, count + int(remaining / pace))
+        """See `TopicMove.count_after`."""
+        paces, remaining = [step()], seconds
+        while (remaining := remaining - paces[-1]) > (1 - PILOT_SHARE) * seconds:
+            paces.append(step())
+        at = count + len(paces)
+        pace, joining = float(np.median(paces[len(paces) // 2 :])), 0
+        if self.complete_at < 0:
+            joining = -(-len(self.seen) // self.batch_size)
+            remaining -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
+        return max(2 * at, at + joining + 2, at + int(remaining / pace))
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""
@@ -192,26 +199,22 @@ class KeptAssignments(TopicMove):
             wanted = -(-tokens * self.source.num_documents // self.source.num_tokens)
         return max(1, min(wanted, self.source.num_documents))
 
-    def _initial_counts(self) -> Float[np.ndarray, "V K"]:
-        """Counts of the size that all tokens give, each times an Exponential draw."""
-        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
-        shape = (self.source.num_words, self.settings.n_topics)
-        return rng.standard_exponential(shape, np.float32) * np.float32(
-            self.source.num_tokens / (shape[0] * shape[1])
-        )
-
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
         """N and its sums over words."""
         num_topics = self.settings.n_topics
         return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
 
     def _learn(self, count: int) -> None:
-        """Draw alpha after the last minibatch of a pass."""
-        learn, steps = self.settings.learn_doc_topic_prior, -(-self.source.num_documents // self.batch_size)
-        if learn == "no" or (count + 1 - self.early_steps) % steps:
+        """Draw alpha after the last minibatch of a pass over all documents."""
+        learn, steps = self.settings.learn_doc_topic_prior, -(-len(self.seen) // self.batch_size)
+        if learn == "no" or self.complete_at < 0 or (count - self.complete_at) % steps:
             return
         rng, kept = self._generator(3, count), (self.source.starts, self.assignments)
         self.alpha = draw_document_prior(self.alpha, *kept, learn == "symmetric", rng)
+
+    def _names(self, count: int, of: str) -> dict[str, int]:
+        """What names the random streams of a step's kernels."""
+        return {"seed": self.seed, "chain": self.chain, "step": 3 * count + STREAMS.index(of)}
 
     def _generator(self, purpose: int, count: int) -> np.random.Generator:
         return np.random.Generator(
@@ -228,13 +231,5 @@ class KeptAssignments(TopicMove):
         return gammas / gammas.sum(axis=0)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        counts, totals = self._counts() if self.complete else (self.scaled, self.scaled.sum(axis=0))
+        counts, totals = self._counts()
         return expected_topics(counts[words], totals, self.settings.topic_word_prior, self.source.num_words)
-
-    def _follow(self, batch: Minibatch, counts: Int[np.ndarray, "W K"], count: int) -> None:
-        """Topics of the next early step: a weighted mean of the minibatches' scaled counts."""
-        weight = np.float32((1.0 + (count + 1) / EARLY_DELAY) ** -EARLY_DECAY)
-        self.scaled *= 1 - weight
-        self.scaled[batch.vocabulary] += (
-            weight * np.float32(self.source.num_tokens / max(1, batch.num_tokens)) * counts
-        )

@@ -76,10 +76,10 @@ class ScaledCounts(TopicMove):
         self.last = (0.0, 0)  # of the last step: seconds in the documents' sweeps, distinct words
         self.shapes = np.zeros(settings.n_topics)
 
-    def documents_at(self, count: int) -> int:
-        """The same for all steps."""
-        del count
-        return self.batch_size
+    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+        """All of them."""
+        del count, warm_up
+        return self.num_documents
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
@@ -87,7 +87,7 @@ class ScaledCounts(TopicMove):
         held = warming_up or self.gammas is None
         topics = self._mean(words) if held else self.gammas.of_words(words)
         first = self.starts is None or self.documents_seen < self.num_documents
-        sweeps = settings.early_sweeps if first else settings.sweeps
+        sweeps = settings.first_sweeps if first else settings.sweeps
         # A mean over more sweeps than D / B would have less noise than the assignments themselves.
         averaged = max(1, min(-(-sweeps // 2), self.num_documents // max(1, size)))
         assignments, started = self._assignments_of(batch), time.perf_counter()
@@ -101,7 +101,7 @@ class ScaledCounts(TopicMove):
             first=first,
             seed=self.seed,
             chain=self.chain,
-            step=2 * count * (settings.early_sweeps + settings.sweeps),
+            step=2 * count * (settings.first_sweeps + settings.sweeps),
         )
         self.last = (time.perf_counter() - started, len(words))
         self._keep(batch, assignments)
@@ -178,7 +178,7 @@ class ScaledCounts(TopicMove):
         first_left, later = 0, pace
         if self.starts is not None:
             first_left = -(-max(0, self.num_documents - self.documents_seen) // self.batch_size)
-            later -= sweeps * (1.0 - settings.sweeps / max(settings.sweeps, settings.early_sweeps))
+            later -= sweeps * (1.0 - settings.sweeps / max(settings.sweeps, settings.first_sweeps))
         if self.gammas is None:
             # Of all steps these are taken after warm-up; each of the steps left bears its part.
             moves = (1.0 - settings.warm_up_fraction) * self._seconds_of_a_move()

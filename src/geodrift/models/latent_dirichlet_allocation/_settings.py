@@ -33,8 +33,8 @@ class Settings:
         batch_size: S, documents whose assignments are redrawn at each step; more than the corpus means all.
             None: about as many as hold 2^19 tokens with method "gibbs", whose steps draw no topics; K V / 4
             tokens (V words) with the others, which move K V numbers a step; and 8,192 in a stream.
-        early_sweeps: Sweeps over each document when it is first seen. With method "gibbs" these minibatches
-            hold about K V / 4 tokens: a fiftieth to a third of the corpus, and S documents at most.
+        early_sweeps: Sweeps over each document when it is first seen; None: 2 with method "gibbs", 8 with the
+            others.
         sweeps: Sweeps over each document of a minibatch after that.
         num_draws: Posterior draws stored by one plan.
         warm_up_fraction: Part of a plan's steps that is warm-up; at least 140 steps are, or half of a
@@ -50,7 +50,7 @@ class Settings:
     topic_word_prior: float = 0.01
     method: str = "gibbs"
     batch_size: int | None = None
-    early_sweeps: int = 8
+    early_sweeps: int | None = None
     sweeps: int = 1
     step_size: tuple[float, float, float] | None = None
     gammas_on: str = "posterior"
@@ -61,7 +61,7 @@ class Settings:
         """Check every value."""
         _check_whole("n_topics", self.n_topics, 2, MAX_TOPICS)
         for name in ("batch_size", "early_sweeps", "sweeps", "num_draws"):
-            if not (name == "batch_size" and self.batch_size is None):
+            if not (name in ("batch_size", "early_sweeps") and getattr(self, name) is None):
                 _check_whole(name, getattr(self, name), 1)
         prior = self.doc_topic_prior
         if isinstance(prior, tuple | list | np.ndarray):
@@ -114,6 +114,11 @@ class Settings:
                 f"step_size must have a and b positive and c not negative, got {self.step_size!r}"
             )
         object.__setattr__(self, "step_size", (a, b, c))
+
+    @property
+    def first_sweeps(self) -> int:
+        """Sweeps over a document that is first seen."""
+        return self.early_sweeps or (2 if self.method == "gibbs" else 8)
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:

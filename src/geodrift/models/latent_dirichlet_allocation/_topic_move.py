@@ -18,6 +18,7 @@ class TopicMove(abc.ABC):
     """
 
     settings: Settings
+    batch_size: int  # documents of a step, at most those of the corpus
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
@@ -25,8 +26,11 @@ class TopicMove(abc.ABC):
         return self.settings.document_prior
 
     @abc.abstractmethod
-    def documents_at(self, count: int) -> int:
-        """Documents of the step after ``count`` steps, at most those of the corpus."""
+    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+        """How many documents the pass goes over that begins after ``count`` steps.
+
+        ``warm_up`` is the plan's number of warm-up steps, None while there is no plan.
+        """
 
     @abc.abstractmethod
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
