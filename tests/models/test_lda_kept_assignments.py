@@ -1,5 +1,7 @@
 """Latent Dirichlet allocation with kept assignments: its law against enumeration, and its reproducibility."""
 
+import itertools
+
 import jax
 import numba
 import numpy as np
@@ -194,9 +196,109 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     assert not np.array_equal(runs[0], draws_of(Engine(random_corpus(), settings, seed=4), 60))
 
 
-@pytest.mark.parametrize("cut", [2, 51, 57])
-def test_put_down_and_taken_up_is_bit_identical(cut):
-    settings = Settings(n_topics=5, batch_size=90)
+@pytest.fixture
+def small_steps(monkeypatch):
+    """Minibatches of about 75 documents of `random_corpus`, of which one is the start."""
+    monkeypatch.setattr(_kept_assignments, "TOKENS_OF_A_STEP", 1500)
+
+
+def assert_counts_are_those_of_the_assignments(move, counts):
+    documents, words = problem.tokens(counts)
+    seen, num_topics = move.seen[documents], move.settings.n_topics
+    expected = np.zeros((counts.shape[1], num_topics), int)
+    np.add.at(expected, (words[seen], move.assignments[seen]), 1)
+    np.testing.assert_array_equal(move.word_topic[:, :num_topics], expected)
+    np.testing.assert_array_equal(move.word_topic[:, num_topics:], 0)
+    parts = np.add.reduceat(expected, move.bounds[:-1], axis=0)
+    np.testing.assert_array_equal(move.in_parts[:, :num_topics], parts)
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
+    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
+    counts = np.random.default_rng(4).poisson(0.4, (300, 50))
+    engine = Engine(problem.corpus(counts), Settings(n_topics=5))
+    engine.plan(steps=600)
+    move = engine.move
+    assert move.start_size == move.batch_size < 80
+    engine._step()
+    start = move.seen.copy()
+    assert start.sum() == move.start_size
+    for _ in range(_kept_assignments.START_SWEEPS - 1):
+        engine._step()
+        np.testing.assert_array_equal(move.seen, start)
+        assert_counts_are_those_of_the_assignments(move, counts)
+    for number in range(1, -(-300 // move.batch_size) + 1):
+        assert move.complete_at < 0
+        engine._step()
+        assert move.seen.sum() >= min(300, number * move.batch_size)
+        assert_counts_are_those_of_the_assignments(move, counts)
+    assert move.seen.all()
+    assert move.complete_at == engine.count - 1
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize(("steps", "complete"), [(20, 7), (3, 4), (200, 44)])
+def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, complete):
+    engine = Engine(random_corpus(), Settings(n_topics=5))
+    engine.plan(steps=steps)
+    while engine.move.complete_at < 0:
+        engine._step()
+    assert -(-300 // engine.move.batch_size) == 4
+    assert engine.count == complete
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
+    """Two kinds of documents without a common word; the sweeps that would mend a wrong start are left out."""
+    rng, counts = np.random.default_rng(5), np.zeros((300, 60), int)
+    counts[:150, :30], counts[150:, 30:] = rng.poisson(0.7, (2, 150, 30))
+    engine = Engine(problem.corpus(counts), Settings(n_topics=2))
+    engine.plan(steps=600)
+    move = engine.move
+    for _ in range(_kept_assignments.START_SWEEPS):
+        engine._step()
+    start = move.seen.copy()
+    monkeypatch.setattr(_kept_assignments, "redraw_collapsed", lambda *arguments, **named: None)
+    while move.complete_at < 0:
+        engine._step()
+    documents, words = problem.tokens(counts)
+    joined = ~start[documents]
+    of_first = np.bincount(move.assignments[joined & (words < 30)], minlength=2)
+    of_second = np.bincount(move.assignments[joined & (words >= 30)], minlength=2)
+    assert of_first.argmax() != of_second.argmax()
+    assert min(of_first.max() / of_first.sum(), of_second.max() / of_second.sum()) > 0.98
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
+    engine = Engine(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
+    engine.plan(steps=600)
+    values = []
+    for _ in range(60):
+        engine._step()
+        values.append(engine.move.document_prior.copy())
+    changes = [step for step in range(1, 60) if not np.array_equal(values[step], values[step - 1])]
+    assert changes == [43, 47, 51, 55, 59]
+    np.testing.assert_array_equal(values[0], engine.settings.document_prior)
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize("all_seen", [True, False])
+def test_seconds_become_steps_at_the_pace_of_most(all_seen):
+    """Steps of a quarter of a second, but the last of the pilot; each joining one has two sweeps more."""
+    move = Engine(random_corpus(), Settings(n_topics=5)).move
+    move.complete_at = 0 if all_seen else -1
+    paces = itertools.chain([0.25] * 5, [0.5])
+    assert move.count_after(10.0, lambda: next(paces), 0) == 6 + int((8.25 - (0 if all_seen else 2.0)) / 0.25)
+    assert move.count_after(1e-3, lambda: 0.25, 50) == 102
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize("cut", [2, 41, 57])
+@pytest.mark.parametrize("batch_size", [90, None])
+def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
+    settings = Settings(n_topics=5, batch_size=batch_size)
     whole, first, second = (Engine(random_corpus(), settings, seed=3) for _ in range(3))
     for engine in (whole, first):
         engine.plan(steps=60)
@@ -215,10 +317,5 @@ def test_counts_are_those_of_the_assignments():
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     engine = Engine(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
     draws_of(engine, 70)
-    _, words = problem.tokens(counts)
-    expected = np.zeros((50, 5), int)
-    np.add.at(expected, (words, engine.move.assignments), 1)
-    np.testing.assert_array_equal(engine.move.word_topic[:, :5], expected)
-    np.testing.assert_array_equal(engine.move.word_topic[:, 5:], 0)
-    parts = np.add.reduceat(expected, engine.move.bounds[:-1], axis=0)
-    np.testing.assert_array_equal(engine.move.in_parts[:, :5], parts)
+    assert engine.move.seen.all()
+    assert_counts_are_those_of_the_assignments(engine.move, counts)
