@@ -73,10 +73,9 @@ class KeptAssignments(TopicMove):
     def documents_of_pass(self, count: int, warm_up: int | None) -> int:
         """Those of the start, or all."""
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
+        done = self.complete_at >= 0 or count * self.settings.sweeps >= START_SWEEPS * of_start
         late = warm_up is not None and count >= (warm_up - of_all) / 2
-        if late or count * self.settings.sweeps >= START_SWEEPS * of_start:
-            return len(self.seen)
-        return self.start_size
+        return len(self.seen) if done or late else self.start_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
