@@ -123,7 +123,7 @@ def medians(runs: list[dict], draws_of_one: bool) -> dict[float, list[float]]:
     for state in itertools.chain.from_iterable(one["states"] for one in runs):
         if (state["draws"] == 1) == draws_of_one and state["perplexity"] is not None:
             found.setdefault(state["seconds"], []).append(state["perplexity"])
-    return found
+    return dict(sorted(found.items()))
 
 
 def picture(result: dict, path: Path) -> None:
