@@ -229,7 +229,8 @@ class _Run:
         good = len(gaps) if failure is None else draws_within(gaps, failure.step - first)
         piece = None
         if keeps and good:
-            piece = jax.tree.map(lambda x: np.array(x)[:good], (chunk.position, chunk.info))
+            # Copies: a view would keep the room of a whole chunk.
+            piece = jax.tree.map(lambda x: np.asarray(x)[:good].copy(), (chunk.position, chunk.info))
             self.pieces.append(piece)
         if failure is not None:
             raise failure

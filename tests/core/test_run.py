@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import pytest
 from scipy import stats
 
 import geodrift as gd
+import geodrift.run as run_module
 from cases import KEY, SAMPLERS
 from geodrift._batches import batch_indices
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
@@ -467,6 +469,20 @@ def test_keys_are_used_once():
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(done.stdout.splitlines()) == len(SAMPLERS)
+
+
+def test_memory_is_that_of_the_draws(monkeypatch):
+    """Chunks of a few draws do not hold the room of a full one: all in all three copies of the draws."""
+    monkeypatch.setattr(run_module, "_CHUNK_SECONDS", 1e-3)
+    sampler = gd.samplers.SGLD(gd.estimators.Full(lambda x: -x @ x / 2), Euclidean(1000), 0.1)
+    gd.sample(KEY, sampler, num_draws=1, num_chains=4)
+    tracemalloc.start()
+    try:
+        draws = gd.sample(KEY, sampler, num_draws=200, num_chains=4)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * draws.position.nbytes
 
 
 def test_import_is_quick_and_lazy():

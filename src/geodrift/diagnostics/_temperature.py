@@ -1,5 +1,6 @@
 """Kinetic and configurational temperature. Only the second tells whether the positions have the right law."""
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -47,16 +48,35 @@ def configurational_temperature(
         raise ValueError(
             f"gradients have shape {gradients.shape}: must be that of the positions, {positions.shape}"
         )
-    mean = jnp.mean(positions, axis=0)
     if isinstance(manifold, Sphere | Stiefel | Orthogonal | SpecialOrthogonal):
-        n, columns = (*manifold.point_shape, 1)[:2]
-        along = manifold.project(mean) if direction is None else jnp.asarray(direction)
-        pull = jnp.sum(along * manifold.to_tangent(positions, gradients)) / positions.shape[0]
-        return pull / ((n - (columns + 1) / 2) * jnp.sum(along * mean))
+        return _of_frames(manifold, positions, gradients, direction)
     if isinstance(manifold, Euclidean):
-        centre = mean if direction is None else jnp.asarray(direction)
-        return (
-            -jnp.mean(jnp.sum((positions - centre) * gradients, axis=tuple(range(1, positions.ndim))))
-            / mean.size
-        )
+        return _of_vectors(positions, gradients, direction)
     raise ValueError(f"manifold = {manifold!r}: must be a Sphere, Euclidean, Stiefel or an orthogonal group")
+
+
+# Compiled, so that no term as large as all draws is ever stored.
+@eqx.filter_jit
+def _of_frames(
+    manifold: Sphere | Stiefel | Orthogonal | SpecialOrthogonal,
+    positions: Float[Array, "draw ..."],
+    gradients: Float[Array, "draw ..."],
+    direction: Float[Array, "..."] | None,
+) -> Float[Array, ""]:
+    mean = jnp.mean(positions, axis=0)
+    n, columns = (*manifold.point_shape, 1)[:2]
+    along = manifold.project(mean) if direction is None else jnp.asarray(direction)
+    pull = jnp.sum(along * manifold.to_tangent(positions, gradients)) / positions.shape[0]
+    return pull / ((n - (columns + 1) / 2) * jnp.sum(along * mean))
+
+
+@eqx.filter_jit
+def _of_vectors(
+    positions: Float[Array, "draw ..."],
+    gradients: Float[Array, "draw ..."],
+    direction: Float[Array, "..."] | None,
+) -> Float[Array, ""]:
+    mean = jnp.mean(positions, axis=0)
+    centre = mean if direction is None else jnp.asarray(direction)
+    products = jnp.sum((positions - centre) * gradients, axis=tuple(range(1, positions.ndim)))
+    return -jnp.mean(products) / mean.size
