@@ -150,7 +150,7 @@ def read_matrix_market(path: Path) -> sp.csr_matrix:
 
     with open_numbers(path) as stream:
         try:
-            matrix = mmread(stream)
+            matrix = mmread(stream, spmatrix=False)
         except (ValueError, TypeError, OverflowError, IndexError) as error:
             raise InputError(f"{path} is not a Matrix Market file that can be read: {error}") from None
     if np.iscomplexobj(matrix):
