@@ -1,9 +1,11 @@
 """SAM on a corpus for a given time: held-out score, temperatures, and whether the chain has come to rest.
 
 Fits each seed for --seconds including start-up and compilation and scores the stored draws: the last one (N
-= 1) and the last ten (N = 10), J = 200. `spread_ratio` is the standard deviation of the documents' mixtures
-over that of their prior: in a posterior with as many documents as this it is close to 1, whatever the
-topics.
+= 1) and the last ten (N = 10), J = 200. The same 200 mixtures of the prior meet every document, so the score
+of one and the same draw depends on how its topics are numbered: `over_orders` is its mean and standard
+deviation over 20 random orders of the topics. `spread_ratio` is the standard deviation of the documents'
+mixtures over that of their prior: of the order of 1 once the chain is at rest, and far above while the topics
+are still blurred.
 
     python benchmarks/sam/posterior.py --train TRAIN.npz --test TEST.npz --out result.json \\
         --seconds 60 --seeds 0 1 2
@@ -48,6 +50,15 @@ def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
         "seconds": time.perf_counter() - started,
         "path": path,
     }
+
+
+def over_orders(test: sp.csr_matrix, draws: np.ndarray, alpha: float, orders: int = 20) -> dict:
+    """The score of draws [N, K, V] whose topics are numbered anew at random, all draws alike."""
+    scores = []
+    for order in range(orders):
+        numbers = np.random.default_rng(order).permutation(draws.shape[1])
+        scores.append(log_perplexity(test, draws[:, numbers], 3e4, alpha, seed=0))
+    return {"mean": float(np.mean(scores)), "standard_deviation": float(np.std(scores, ddof=1))}
 
 
 def main() -> None:
@@ -96,6 +107,8 @@ def main() -> None:
                 "seconds": run["seconds"] + start_up,
                 "log_perplexity_last_draw": score[0],
                 "log_perplexity_last_ten": score[1],
+                "over_orders_last_draw": over_orders(test, run["draws"][-1:], arguments.alpha),
+                "over_orders_last_ten": over_orders(test, run["draws"][-10:], arguments.alpha),
                 "configurational_temperature": run["engine"].temperature.value(),
                 "kinetic_temperature": run["kinetic"],
                 "spread_ratio": run["spread"] / prior_deviation(arguments.alpha, arguments.topics),

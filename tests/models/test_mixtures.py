@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from geodrift.models.spherical_admixture._mixture_kernel import _in_one_thread, _in_threads, draw_mixtures
+from geodrift.models.spherical_admixture._mixture_kernel import _forms, draw_mixtures
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
 NUM_DOCUMENTS = 400
@@ -64,11 +64,11 @@ def test_moments_against_quadrature(affinity, gram, concentration, alpha):
 
 def test_threads_do_not_change_a_bit():
     prior = np.full(3, 2.5)
-    one = draws_of(*THREE, 30.0, prior, kernel=_in_one_thread, transitions=20)
-    many = draws_of(*THREE, 30.0, prior, kernel=_in_threads, transitions=20)
+    one = draws_of(*THREE, 30.0, prior, kernel=_forms.in_one_thread, transitions=20)
+    many = draws_of(*THREE, 30.0, prior, kernel=_forms.in_threads, transitions=20)
     before = numba.get_num_threads()
     numba.set_num_threads(1)
-    single = draws_of(*THREE, 30.0, prior, kernel=_in_threads, transitions=20)
+    single = draws_of(*THREE, 30.0, prior, kernel=_forms.in_threads, transitions=20)
     numba.set_num_threads(before)
     np.testing.assert_array_equal(one, many)
     np.testing.assert_array_equal(single, many)

@@ -10,9 +10,6 @@ class UsageError(ValueError):
 
 def main() -> None:
     """Run the command line; every error is one line on stderr and a status other than 0."""
-    # GNU OpenMP's threads spin while they wait for each other, and on a busy machine burn the cores that they
-    # wait for: LDA took 1.4 to 3 times as long beside one busy process. This costs 3% on an idle machine.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     from geodrift.cli._app import app
 
     try:

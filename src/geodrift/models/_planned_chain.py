@@ -9,8 +9,10 @@ import numpy as np
 
 from geodrift.models._plan import Plan, Progress
 
-PILOT_STEPS = 100  # timed to turn seconds into a number of steps
-COMPILING_STEPS = 3  # taken before the pilot, untimed
+COMPILING_STEPS = 3  # taken before the pilot, whose pace they do not tell
+# The pilot, which turns seconds into a number of steps: so many steps, which `LEAST_WARM_UP` covers, or those
+# of this share of the time where they take longer.
+PILOT_STEPS, PILOT_SHARE = 100, 0.1
 CHUNK_SECONDS = 0.5
 
 
@@ -59,8 +61,8 @@ class PlannedChain(abc.ABC):
         After a plan is done, or when seconds reach beyond it, it is extended at the same thinning.
 
         Args:
-            seconds: Time from now to the end; turned into steps by timing `PILOT_STEPS` steps of the
-                chain itself.
+            seconds: Time from now to the end; turned into steps by timing some of the chain's own, see
+                `steps_in`.
             steps: Total number of steps of the plan, or of those to add to one that is made.
 
         Raises:
@@ -105,17 +107,23 @@ class PlannedChain(abc.ABC):
 
 
 def steps_in(seconds: float, step: Callable[[], float], count: int) -> int:
-    """The count at which ``seconds`` end that begin at ``count``, for steps of equal length.
+    """The count at which ``seconds`` end that begin at ``count``.
+
+    The first steps of a chain may take longer than those that follow (they tune its step size), so the pace
+    is that of the pilot's second half.
 
     Args:
         seconds: From now on.
-        step: Takes one step and returns its seconds; it is called `COMPILING_STEPS` + `PILOT_STEPS` times.
+        step: Takes one step and returns its seconds.
         count: Steps taken until now.
 
     Returns:
-        A number of steps, at least twice the pilot's beyond those taken in it.
+        A number of steps, at least twice those taken here.
     """
-    paces = [step() for _ in range(COMPILING_STEPS + PILOT_STEPS)]
-    remaining = seconds - sum(paces)
-    per_step = sum(paces[COMPILING_STEPS:]) / PILOT_STEPS
-    return count + len(paces) + max(2 * PILOT_STEPS, int(remaining / per_step))
+    compiling = sum(step() for _ in range(COMPILING_STEPS))
+    paces, spent = [step()], 0.0
+    while (spent := spent + paces[-1]) < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS:
+        paces.append(step())
+    later = paces[len(paces) // 2 :]
+    taken, remaining = COMPILING_STEPS + len(paces), seconds - compiling - spent
+    return count + taken + max(taken, int(remaining * len(later) / sum(later)))

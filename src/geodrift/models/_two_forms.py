@@ -6,6 +6,8 @@ from typing import Any
 
 import numba
 
+from geodrift._threads import start_threads
+
 
 class TwoForms:
     """A kernel over ``numba.prange``, compiled for one thread and for all.
@@ -28,10 +30,11 @@ class TwoForms:
 
     def __call__(self, work: int, *arguments: Any) -> Any:
         """The kernel's result. With no work at all both forms run, which compiles them."""
-        if work == 0:
-            self.in_threads(*arguments)
+        if 0 < work < self.worth_threads:
             return self.in_one_thread(*arguments)
-        return (self.in_threads if work >= self.worth_threads else self.in_one_thread)(*arguments)
+        start_threads()
+        in_threads = self.in_threads(*arguments)
+        return in_threads if work > 0 else self.in_one_thread(*arguments)
 
 
 def _named(kernel: Callable, suffix: str) -> Callable:

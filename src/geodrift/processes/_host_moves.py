@@ -24,6 +24,7 @@ import numba
 import numpy as np
 
 from geodrift._random_streams import open_family, open_member
+from geodrift._threads import start_threads
 from geodrift.processes._host_gamma import gamma
 from geodrift.processes._host_normal_exponential import exponential, normal
 from geodrift.processes._host_poisson import poisson
@@ -100,6 +101,14 @@ def _moves_on_threads(log_theta, shape, log_growth, log_scale, family, out) -> N
         _moves_of(first, min(first + _BLOCK, size), log_theta, shape, log_growth, log_scale, family, out)
 
 
+def _on_threads(size: int) -> bool:
+    """Whether so many moves are worth the threads, which are started then."""
+    if size < WORTH_THREADS:
+        return False
+    start_threads()
+    return numba.get_num_threads() > 1
+
+
 def cir_moves(log_theta: np.ndarray, shape: np.ndarray, step_size: float, seed: int) -> np.ndarray:
     """One move of each entry of a vector; ``shape`` has the vector's length or length 1."""
     out = np.empty_like(log_theta)
@@ -107,7 +116,7 @@ def cir_moves(log_theta: np.ndarray, shape: np.ndarray, step_size: float, seed: 
     log_growth = math.log(math.expm1(step_size)) if step_size < 700 else step_size
     log_scale = math.log(-math.expm1(-step_size))
     family, size = np.uint64(open_family(np.uint64(seed), 0, 0)), log_theta.shape[0]
-    if size < WORTH_THREADS or numba.get_num_threads() == 1:
+    if not _on_threads(size):
         _moves_of(0, size, log_theta, shape, log_growth, log_scale, family, out)
     else:
         _moves_on_threads(log_theta, shape, log_growth, log_scale, family, out)
@@ -131,7 +140,7 @@ def _normals_on_threads(family, out) -> None:
 def normals(size: int, seed: int) -> np.ndarray:
     """A vector of standard normals."""
     out, family = np.empty(size), np.uint64(open_family(np.uint64(seed), 0, 0))
-    if size < WORTH_THREADS or numba.get_num_threads() == 1:
+    if not _on_threads(size):
         _normals_of(0, size, family, out)
     else:
         _normals_on_threads(family, out)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
+from geodrift._threads import start_threads
 from geodrift.models._plain_numbers import plain_number
 from geodrift.models.latent_dirichlet_allocation._fold_in import (
     DocumentSampler,
@@ -133,6 +134,7 @@ def _add_probabilities(
     out: Float[np.ndarray, " nnz"],
 ) -> None:
     """Add each held-out entry's probability under each draw; ``first`` is the first document's number."""
+    start_threads()
     seed, sweeps, burn_in = plan
     names = first + np.arange(split.observed.shape[0])
     for number, stored in enumerate(topics):

@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift._random_streams import fill_normal, open_stream, uniform
+from geodrift.models._two_forms import TwoForms
 
 TARGET_ACCEPTANCE = 0.8
-WORTH_THREADS = 300_000  # multiply-adds below which waking the threads costs more than they save
 # Each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives.
 STEP_JITTER = 0.2
 
@@ -204,8 +204,7 @@ def _draw_mixtures(
     return acceptance
 
 
-_in_one_thread = numba.njit(cache=True, error_model="numpy")(_draw_mixtures)
-_in_threads = numba.njit(cache=True, parallel=True, error_model="numpy")(_draw_mixtures)
+_forms = TwoForms(_draw_mixtures, worth_threads=300_000)  # multiply-adds
 
 
 def draw_mixtures(
@@ -251,8 +250,8 @@ def draw_mixtures(
         Acceptance rates.
     """
     multiply_adds = mixtures.shape[0] * mixtures.shape[1] ** 2 * num_leapfrog * (burn_in + num_draws)
-    kernel = _in_threads if multiply_adds > WORTH_THREADS else _in_one_thread
-    return kernel(
+    return _forms(
+        multiply_adds,
         mixtures,
         affinities,
         gram,
