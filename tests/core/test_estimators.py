@@ -288,6 +288,54 @@ def test_noise_ratio_of_other_estimators():
         noise_ratio(estimator, estimator.init(KEY, X), X, jax.tree.map(lambda a: a[:4], DATA))
 
 
+def adam(gradient, x, on_sphere, rate, num_steps):
+    """Adam (Kingma & Ba, 2015, Algorithm 1) as written, with a rate that falls along a cosine.
+
+    On the sphere along great circles, with one scale for all entries.
+    """
+    mean, square = np.zeros_like(x), 0.0
+    for t in range(1, num_steps + 1):
+        g = gradient(x)
+        if on_sphere:
+            g = g - (g @ x) * x
+        mean = 0.9 * mean + 0.1 * g
+        if on_sphere:
+            mean = mean - (mean @ x) * x
+        square = 0.999 * square + 0.001 * (np.mean(g * g) if on_sphere else g * g)
+        step = (mean / (1 - 0.9**t)) / np.sqrt(square / (1 - 0.999**t))
+        step = step * rate * (1 + np.cos(np.pi * (t - 1) / num_steps)) / 2
+        length = np.linalg.norm(step)
+        x = np.cos(length) * x + np.sin(length) / length * step if on_sphere else x + step
+    return x
+
+
+@pytest.mark.parametrize("num_steps", [1, 2, 7])
+def test_steps_towards_the_mode_are_those_of_adam(num_steps):
+    random = np.random.default_rng(5)
+    data = {"y": random.normal(size=(20, 3)), "z": random.normal(size=(20, 2)) * [1.0, 30.0]}
+
+    def likelihood(p, batch):
+        return batch["y"] @ p["direction"] - 0.5 * jnp.sum((batch["z"] - p["mean"]) ** 2, axis=1)
+
+    manifold = Product({"direction": Sphere(3), "mean": Euclidean(2)})
+    start = {"direction": jnp.array([0.0, 1.0, 0.0]), "mean": jnp.zeros(2)}
+    found = find_mode(
+        KEY,
+        Minibatch(likelihood, lambda _: 0.0, 20, replacement=False),  # all data at each step
+        manifold,
+        data,
+        start,
+        batch_size=20,
+        num_steps=num_steps,
+        learning_rate=0.3,
+    )
+    total_y, total_z = data["y"].sum(axis=0), data["z"].sum(axis=0)
+    direction = adam(lambda _: total_y, np.array([0.0, 1.0, 0.0]), True, 0.3, num_steps)
+    mean = adam(lambda x: total_z - 20 * x, np.zeros(2), False, 0.3, num_steps)
+    np.testing.assert_allclose(found["direction"], direction, rtol=1e-9)
+    np.testing.assert_allclose(found["mean"], mean, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["minibatch", "SAGA"])
 def test_mode_is_found_on_a_product(kind):
     # A von Mises-Fisher mean direction and a normal mean: both modes are known.

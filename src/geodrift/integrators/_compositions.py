@@ -20,6 +20,11 @@ class Composition(NamedTuple):
     position; the kick at another position than O; or beside the injected noise N. It is right for a single O
     or N: a composition with more cannot take a noise variance."""
 
+    @property
+    def num_injections(self) -> int:
+        """How often noise is injected."""
+        return sum(flow in "ON" for flow, _ in self.flows)
+
 
 COMPOSITIONS = {
     composition.name: composition

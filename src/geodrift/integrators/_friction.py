@@ -16,10 +16,10 @@ The coefficient follows from where the kicks are:
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from geodrift._normals import Ahead, random_tangent, standard_normal
 from geodrift._types import RandomKey, Scalar
 from geodrift.manifolds import Embedded, Manifold
 
@@ -92,7 +92,7 @@ def damp(basis: Basis, v: Float[Array, "*batch n"], t: Scalar, flow: str = "D") 
 
 
 def inject(
-    key: RandomKey,
+    key: RandomKey | Ahead,
     manifold: Manifold,
     x: Float[Array, "*batch n"],
     basis: Basis,
@@ -104,7 +104,7 @@ def inject(
     """The noise to add to the velocity.
 
     Args:
-        key: Random key.
+        key: Random key, or its normals.
         manifold: The leaf's manifold.
         x: The leaf.
         basis: From `friction_basis`.
@@ -121,7 +121,7 @@ def inject(
     if flow == "O":
         fresh = fresh * _expm1_ratio(-2 * basis.rate * h)
     if basis.vectors is not None:
-        white = jax.random.normal(key, x.shape, x.dtype)
+        white = standard_normal(key, x)
         noise, negative = _correlated(white, manifold, x, basis, fresh, h, variance, subtraction)
         return manifold.to_tangent(x, noise), negative
     negative = None
@@ -131,8 +131,8 @@ def inject(
         negative = jnp.any(fresh < 0)
         fresh = jnp.maximum(fresh, 0)
     if _is_one_number(fresh, manifold):
-        return jnp.sqrt(fresh) * manifold.random_tangent(key, x), negative
-    white = jax.random.normal(key, x.shape, x.dtype)
+        return jnp.sqrt(fresh) * random_tangent(key, manifold, x), negative
+    white = standard_normal(key, x)
     return manifold.to_tangent(x, jnp.sqrt(fresh) * white), negative
 
 

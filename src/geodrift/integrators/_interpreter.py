@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from geodrift import _tree
+from geodrift._normals import Ahead, leaf_key
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators._compositions import Composition
 from geodrift.integrators._friction import Basis, damp, friction_basis, inject
@@ -33,7 +34,7 @@ class StepOutcome(NamedTuple):
 
 
 def integrate(
-    key: RandomKey,
+    key: RandomKey | Ahead,
     composition: Composition,
     manifold: Manifold,
     phase: Phase,
@@ -45,7 +46,7 @@ def integrate(
     r"""One step of ``dx = v dt, dv = grad log p dt - C v dt + sqrt(2C) dW``.
 
     Args:
-        key: Random key.
+        key: Random key; where the composition injects noise once, its normals will do.
         composition: The order of the flows.
         manifold: The manifold.
         phase: Position, velocity and thermostat. A thermostat :math:`\xi` replaces C in the damping and
@@ -77,7 +78,7 @@ class _Walk:
         self, composition: Composition, manifold: Manifold, phase: Phase, step_size: Scalar, friction: PyTree
     ) -> None:
         self.composition = composition
-        self.injections = sum(flow in "ON" for flow, _ in composition.flows)
+        self.injections = composition.num_injections
         self.injected = 0  # of them, so far
         self.manifold, self.phase, self.step_size = manifold, phase, step_size
         self.structure = jax.tree.structure(phase.position)
@@ -113,7 +114,11 @@ class _Walk:
         self.phase = self.phase._replace(velocity=velocity)
 
     def friction(
-        self, flow: str, fraction: float, key: RandomKey, noise_variance: Callable[[Position], NoiseVariance]
+        self,
+        flow: str,
+        fraction: float,
+        key: RandomKey | Ahead,
+        noise_variance: Callable[[Position], NoiseVariance],
     ) -> None:
         leaves = jax.tree.leaves(self.phase.position)
         if self.bases is None:
@@ -128,10 +133,16 @@ class _Walk:
             if flow != "N":
                 v = damp(self.bases[i], v, h, flow)
             if flow in "ON":
-                leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
                 subtraction = self.composition.subtraction
                 noise, negative = inject(
-                    leaf_key, manifold, x, self.bases[i], h, self.variances[i], flow, subtraction
+                    leaf_key(key, i, len(leaves)),
+                    manifold,
+                    x,
+                    self.bases[i],
+                    h,
+                    self.variances[i],
+                    flow,
+                    subtraction,
                 )
                 v = v + noise
                 self._note(negative)

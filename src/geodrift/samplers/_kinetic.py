@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from geodrift._errors import is_concrete
+from geodrift._normals import Ahead
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.integrators._friction import check_friction_fits
@@ -43,7 +44,7 @@ class KineticSampler(InnerSteps):
         estimator = self.estimator.on(self.manifold)
         composition, h = composition_named(self.composition), self.step_size(count)
 
-        def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+        def flow(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
             return integrate(
                 key,
                 composition,
@@ -55,7 +56,8 @@ class KineticSampler(InnerSteps):
                 lambda position: estimator.noise_variance(position, prepared),
             )
 
-        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, kept, batch)
+        on = self.manifold if composition.num_injections == 1 else None
+        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, kept, batch, one_normal_on=on)
         return phase, kept, phase_info(self.manifold, phase, outcome)
 
 

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 from geodrift import _tree
 from geodrift._errors import is_concrete
+from geodrift._normals import Ahead, leaf_key
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators import StepOutcome
 from geodrift.integrators._friction import friction_basis, inject
@@ -15,7 +16,12 @@ from geodrift.samplers._metric_noise import metric_drift, metric_noise
 
 
 def geodesic_langevin(
-    key: RandomKey, manifold: Manifold, x: Position, h: Scalar, gradient: Tangent, variance: NoiseVariance
+    key: RandomKey | Ahead,
+    manifold: Manifold,
+    x: Position,
+    h: Scalar,
+    gradient: Tangent,
+    variance: NoiseVariance,
 ) -> tuple[Position, StepOutcome]:
     """``x + h g + N(0, 2h - h^2 V)``, all of it tangent, along the geodesic.
 
@@ -35,8 +41,7 @@ def geodesic_langevin(
         time = jnp.asarray(h, leaf.dtype)
         v = None if v is None else jnp.asarray(v, leaf.dtype)
         basis = friction_basis(m, leaf, jnp.ones((), leaf.dtype), None, v)
-        leaf_key = key if len(leaves) == 1 else jax.random.fold_in(key, i)
-        drawn, below = inject(leaf_key, m, leaf, basis, time, v, "N", "injected")
+        drawn, below = inject(leaf_key(key, i, len(leaves)), m, leaf, basis, time, v, "N", "injected")
         noise.append(drawn)
         negative = negative if below is None else negative | below
     move = _tree.axpy(h, gradient, jax.tree.unflatten(structure, noise))

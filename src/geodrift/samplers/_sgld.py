@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
+from geodrift._normals import Ahead
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
@@ -87,17 +88,20 @@ class SGLD(InnerSteps):
         """L Euler steps."""
         h, estimator = self.step_size(state.count), self.estimator.on(self.manifold)
 
-        def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+        def flow(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
             position, outcome = self._move(key, phase.position, h, estimator, prepared)
             return Phase(position, (), None), outcome
 
         phase = Phase(state.position, (), None)
-        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
+        on = self.manifold if self.metric is None else None
+        phase, kept, outcome = inner_steps(
+            key, self, estimator, flow, phase, state.estimator, batch, one_normal_on=on
+        )
         info = langevin_info(self.manifold, phase.position, outcome)
         return SGLDState(phase.position, kept, state.count + 1), info
 
     def _move(
-        self, key: RandomKey, position: Position, h: Scalar, estimator: Estimator, prepared: Any
+        self, key: RandomKey | Ahead, position: Position, h: Scalar, estimator: Estimator, prepared: Any
     ) -> tuple[Position, StepOutcome]:
         gradient = estimator.gradient(position, prepared)
         variance = estimator.noise_variance(position, prepared)
