@@ -63,6 +63,20 @@ def _first(scheme, key, axes):
     return draw_batch(key, count, data, batching, epoch_blocks(key, count, batching))
 
 
+@pytest.mark.parametrize("scheme", ["blocks", "epochs"])
+def test_rows_are_shuffled_before_blocks_are_cut(scheme):
+    """Data often come sorted: the neighbours of a block must be any two rows, each pair as likely."""
+    keys = jax.random.split(KEY, 3000)
+    batching = Batching(N, B, False, scheme)
+    rows = np.asarray(jax.vmap(lambda key: lay_out(key, jnp.arange(N), batching))(keys))
+    np.testing.assert_array_equal(np.sort(rows[:, :N], axis=1), np.tile(np.arange(N), (3000, 1)))
+    np.testing.assert_array_equal(rows[:, N:], rows[:, : B - 1])  # so that a block may begin anywhere
+    follows = np.zeros((3000, N, N))
+    follows[np.arange(3000)[:, None], rows[:, : N - 1], rows[:, 1:N]] = 1
+    apart = ~np.eye(N, dtype=bool)
+    assert_means(follows[:, apart].reshape(50, -1, N * (N - 1)), np.full(N * (N - 1), 1 / N))
+
+
 def test_blocks_are_independent_and_fixed_neighbours():
     keys = jax.random.split(KEY, 4000)
     first, second = (
