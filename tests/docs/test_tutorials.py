@@ -1,4 +1,4 @@
-"""The code of the pages on LDA and on corpora runs, and what they say of its results is so."""
+"""The code of every page runs, and what the pages on LDA and on corpora say of its results is so."""
 
 import contextlib
 import io
@@ -6,8 +6,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+EXECUTED = sorted(
+    str(page.relative_to(DOCS))
+    for page in DOCS.rglob("*.md")
+    if "```python exec" in page.read_text(encoding="utf-8")
+)
+TESTED = ("tutorials/lda.md", "how-to/read-a-corpus.md")  # below
 
 
 def run_page(name):
@@ -19,6 +26,15 @@ def run_page(name):
         for block in re.findall(r"```python exec[^\n]*\n(.*?)```", text, flags=re.DOTALL):
             exec(compile(block, name, "exec"), names)
     return names, printed.getvalue()
+
+
+@pytest.mark.parametrize("name", [name for name in EXECUTED if name not in TESTED])
+def test_the_code_of_the_page_runs(name):
+    if "numpyro" in name:
+        pytest.importorskip("numpyro")
+    names, printed = run_page(name)
+    assert names
+    assert printed.strip()
 
 
 def test_the_lda_tutorial_finds_the_themes_that_it_planted():
