@@ -363,3 +363,14 @@ def test_saga_gets_the_numbers_of_its_rows(batches):
     np.testing.assert_allclose(kept.total, kept.table.sum(axis=1), rtol=1e-8)
     assert_means(variances(draws), 0.0)
     assert_means(variances(draws) ** 2, VARIANCE)
+
+
+@pytest.mark.parametrize("changed", [0, 150, 299])
+def test_the_sketch_of_data_on_the_host_tells_them_from_others(changed):
+    rows = np.arange(600.0).reshape(300, 2)
+    others = rows.copy()
+    others[changed:] += 1.0
+    same, other = (jax.tree.leaves(HostData({"x": a}).sketch()) for a in (rows.copy(), others))
+    mine = jax.tree.leaves(HostData({"x": rows}).sketch())
+    assert all(np.array_equal(a, b) for a, b in zip(mine, same, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(mine, other, strict=True))

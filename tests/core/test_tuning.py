@@ -15,7 +15,7 @@ from geodrift.tuning._choice import HEAT, SUBTRACTED, Measured, choose
 from geodrift.tuning._curvature import extremes, lanczos
 from geodrift.tuning._noise import Noise, measure_noise
 from geodrift.tuning._pilot_data import PilotData
-from law_checks import z_bound
+from law_checks import assert_means, z_bound
 
 # What an automatic step has to reach: every mean within 0.1 sd, every sd within 5%.
 MEAN_BAR, SD_BAR = 0.1, 0.05
@@ -268,25 +268,79 @@ def test_laplace_is_the_posterior_to_the_bars():
     assert np.max(np.abs(x.std(axis=(0, 1)) - 1)) < 0.03
 
 
+def posterior_mean(x, mode, covariance):
+    """The mode and the first-order shift of the mean from it.
+
+    With a hundred coefficients the shift is up to 0.11 sd, at 100,000 data too: ten times the Monte Carlo
+    error below.
+    """
+    p = jax.nn.sigmoid(x @ mode)
+    third = -p * (1 - p) * (1 - 2 * p)
+    return mode + covariance @ (x.T @ (third * jnp.einsum("ni,ij,nj->n", x, covariance, x))) / 2
+
+
 @pytest.mark.slow
-def test_large_logistic_regression():
-    # From a start a hundred sd away. Laplace is right to 0.01 sd at 100,000 data.
+def test_large_logistic_regression_with_a_control_variate():
+    estimator, full, data = logistic(100_000, 100, None)
+    mode, covariance = laplace(full, 100)
+    truth = posterior_mean(data[0], mode, covariance)
+    centre = gd.estimators.find_mode(
+        KEY,
+        estimator,
+        Euclidean(100),
+        data,
+        jnp.zeros(100),
+        batch_size=500,
+        num_steps=800,
+        learning_rate=0.03,
+    )
+    estimator = gd.estimators.ControlVariate(
+        estimator.log_likelihood,
+        estimator.log_prior,
+        data,
+        centre,
+        noise_variance="diagonal-fisher",
+        refresh_variance_every=10,
+    )
+    draws = gd.sample(
+        KEY,
+        make(SGGMC, estimator, Euclidean(100), 20),
+        data,
+        batch_size=500,
+        num_draws=1000,
+        num_warmup=50,
+        num_chains=16,
+        initial=centre,
+    )
+    print(draws.tuned)
+    assert_within_the_bars(draws.position, np.asarray(truth), np.sqrt(np.diag(covariance)))
+
+
+@pytest.mark.slow
+def test_large_logistic_regression_from_far_away():
+    # A hundred sd away, by plain minibatches: 1,700 steps for each independent draw, so only what all
+    # coefficients say together can be told. What the pilot cannot account for heats by at most 4%, it says.
     estimator, full, data = logistic(100_000, 100, "diagonal-fisher")
     mode, covariance = laplace(full, 100)
     draws = gd.sample(
         KEY,
-        make(SGGMC, estimator, Euclidean(100), 50),
+        make(SGGMC, estimator, Euclidean(100), 100),
         data,
         batch_size=500,
-        num_draws=1000,
+        num_draws=400,
         num_warmup=200,
-        num_chains=4,
+        num_chains=8,
         initial=lambda k: jax.random.normal(k, (100,)) / 3,
     )
     print(draws.tuned)
-    x = (draws.position - np.asarray(mode)) / np.sqrt(np.diag(covariance))
-    assert np.max(np.abs(x.mean(axis=(0, 1)))) < MEAN_BAR
-    assert np.max(np.abs(x.std(axis=(0, 1)) - 1)) < SD_BAR
+    x = (draws.position - np.asarray(posterior_mean(data[0], mode, covariance))) / np.sqrt(
+        np.diag(covariance)
+    )
+    squares = (x**2).mean(axis=-1)
+    print("mean square:", squares.mean())
+    assert squares.mean(axis=1).std(ddof=1) / np.sqrt(8) < 0.03
+    assert_means(squares, 1.0, slack=0.04)
+    assert_means(x, np.zeros(100))
 
 
 def test_the_choice_is_kept_with_the_run(tmp_path, monkeypatch):
