@@ -15,6 +15,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy import linalg
 
+from geodrift import _normals
+
 
 class LinearStep(NamedTuple):
     move: np.ndarray  # M
@@ -50,8 +52,9 @@ def linear_step(sampler, position):
             new, _ = sampler.step(jax.random.key(seed), given)
         return ravel_pytree(eqx.filter(new, eqx.is_inexact_array))[0], normals.used
 
-    # Without compilation a scan is a loop, each of whose rounds draws its own normals.
-    with jax.disable_jit():
+    # Without compilation a scan is a loop, each of whose rounds draws its own normals: not all beforehand,
+    # which is the same noise, as tests/core/test_normals.py shows.
+    with jax.disable_jit(), mock.patch.object(_normals, "LARGEST_AHEAD", 0):
         _, used = step(flat, None)
         if used == 0:
             return None
