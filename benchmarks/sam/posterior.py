@@ -61,6 +61,32 @@ def over_orders(test: sp.csr_matrix, draws: np.ndarray, alpha: float, orders: in
     return {"mean": float(np.mean(scores)), "standard_deviation": float(np.std(scores, ddof=1))}
 
 
+def judged(run: dict, test: sp.csr_matrix, arguments: argparse.Namespace, start_up: float) -> dict:
+    """Scores, temperatures and spread of one run of `fit`, and its path at some forty places."""
+    alpha, prior = arguments.alpha, prior_deviation(arguments.alpha, arguments.topics)
+    last, last_ten = run["draws"][-1:], run["draws"][-10:]
+    return {
+        "steps": run["engine"].count,
+        "stored_draws": len(run["draws"]),
+        "seconds": run["seconds"] + start_up,
+        "log_perplexity_last_draw": log_perplexity(test, last, 3e4, alpha, seed=0),
+        "log_perplexity_last_ten": log_perplexity(test, last_ten, 3e4, alpha, seed=0),
+        "over_orders_last_draw": over_orders(test, last, alpha),
+        "over_orders_last_ten": over_orders(test, last_ten, alpha),
+        "configurational_temperature": run["engine"].temperature.value(),
+        "kinetic_temperature": run["kinetic"],
+        "spread_ratio": run["spread"] / prior,
+        "along_the_way": [
+            {
+                "count": place["count"],
+                "spread_ratio": place["spread"] / prior,
+                "log_perplexity": log_perplexity(test, place["topics"][None], 3e4, alpha, seed=0),
+            }
+            for place in run["path"][:: max(1, len(run["path"]) // 40)]
+        ],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -90,31 +116,7 @@ def main() -> None:
     rows, start_up = [], time.perf_counter() - STARTED
     for seed in arguments.seeds:
         run = fit(corpus, settings, seed, arguments.seconds - start_up)
-        score = [log_perplexity(test, run["draws"][-n:], 3e4, arguments.alpha, seed=0) for n in (1, 10)]
-        along = [
-            {
-                "count": p["count"],
-                "spread_ratio": p["spread"] / prior_deviation(arguments.alpha, arguments.topics),
-                "log_perplexity": log_perplexity(test, p["topics"][None], 3e4, arguments.alpha, seed=0),
-            }
-            for p in run["path"][:: max(1, len(run["path"]) // 40)]
-        ]
-        rows.append(
-            {
-                "seed": seed,
-                "steps": run["engine"].count,
-                "stored_draws": len(run["draws"]),
-                "seconds": run["seconds"] + start_up,
-                "log_perplexity_last_draw": score[0],
-                "log_perplexity_last_ten": score[1],
-                "over_orders_last_draw": over_orders(test, run["draws"][-1:], arguments.alpha),
-                "over_orders_last_ten": over_orders(test, run["draws"][-10:], arguments.alpha),
-                "configurational_temperature": run["engine"].temperature.value(),
-                "kinetic_temperature": run["kinetic"],
-                "spread_ratio": run["spread"] / prior_deviation(arguments.alpha, arguments.topics),
-                "along_the_way": along,
-            }
-        )
+        rows.append({"seed": seed, **judged(run, test, arguments, start_up)})
         print({key: value for key, value in rows[-1].items() if key != "along_the_way"}, flush=True)
     names = (
         "log_perplexity_last_draw",
