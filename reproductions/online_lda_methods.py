@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
 
 from geodrift.models.latent_dirichlet_allocation import Settings
-from geodrift.models.latent_dirichlet_allocation._expected_counts import expected_counts
-from geodrift.models.latent_dirichlet_allocation._hybrid_variational import HybridVariational
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, as_minibatch
-from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
-from geodrift.models.latent_dirichlet_allocation._topic_steps import TopicSteps
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, as_minibatch
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._expected_counts import expected_counts
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._topic_steps import TopicSteps
+from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import HybridVariational
 
 TOPICS, BATCH, ALPHA, ETA = 50, 50, 0.1, 0.01
 SWEEPS = 20  # over a document; their second half counts

@@ -2,9 +2,9 @@
 
     python tests/same_draws.py OLD NEW [--only NAME ...]
 
-OLD and NEW are what git understands, or "." for the working tree. Each is checked out beside the other and every run is made by
-public names alone, in a process of its own, with this interpreter. A change of structure moves no draw: exit status 1 where
-one has moved.
+OLD and NEW are what git understands, or "." for the working tree. Each is checked out beside the other, and
+every run is made by public names alone, in a process of its own, with this interpreter. A change of structure
+moves no draw: exit status 1 where one has moved.
 """
 
 import argparse
@@ -97,7 +97,9 @@ def of_lda(method, **more):
 
 
 def lda_gibbs():
-    return of_lda("gibbs", n_chains=2) | by_command("lda", "--topics", "6", "--batch-size", "400", "--chains", "2")
+    return of_lda("gibbs", n_chains=2) | by_command(
+        "lda", "--topics", "6", "--batch-size", "400", "--chains", "2"
+    )
 
 
 def lda_scir():
@@ -213,7 +215,9 @@ def checked_out(revision, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("revisions", nargs="*", metavar="OLD NEW")
     parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
@@ -230,7 +234,9 @@ def main():
         finally:
             for source in sources:
                 if source != ROOT:
-                    subprocess.run(["git", "-C", str(ROOT), "worktree", "remove", "--force", str(source)], check=True)
+                    subprocess.run(
+                        ["git", "-C", str(ROOT), "worktree", "remove", "--force", str(source)], check=True
+                    )
     sys.exit(f"{moved} arrays differ" if moved else 0)
 
 

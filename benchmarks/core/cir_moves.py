@@ -28,8 +28,8 @@ import numpy as np
 from scipy import stats
 
 import geodrift as gd
-from geodrift._random_streams import open_family
-from geodrift.processes._host_moves import _moves_of, _moves_on_threads
+from geodrift.kernels._cox_ingersoll_ross import _moves_of, _moves_on_threads
+from geodrift.kernels._random_streams import open_family
 
 SIZE, REPEATS, STEP_SIZE = 200_000, 9, 0.1
 SHAPES = [0.01, 0.03, 0.1, 0.3, 0.5, 0.6, 1.0, 3.0, 10.0, 100.0, 1000.0]

@@ -20,8 +20,8 @@ from bars import DRAWS, PRIOR, Watched, states
 
 from geodrift.data import Corpus
 from geodrift.models.latent_dirichlet_allocation import Engine, Settings, fit_hybrid_variational
-from geodrift.models.latent_dirichlet_allocation._hybrid_variational import HybridVariational
-from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import HybridVariational
 
 CORES = 2
 ALPHA, ETA = PRIOR["doc_topic_prior"], PRIOR["topic_word_prior"]

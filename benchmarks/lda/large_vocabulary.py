@@ -18,9 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import geodrift
-from geodrift.models.latent_dirichlet_allocation import Settings, _deferred_topics
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, as_minibatch
-from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
+from geodrift.models.latent_dirichlet_allocation import Settings
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, as_minibatch
+from geodrift.models.latent_dirichlet_allocation.scaled_counts import _deferred_topics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 
 TOPICS, WORDS_PER_DOCUMENT, TOPICS_PER_DOCUMENT = 100, 60, 3
 DOCUMENTS = 1_000_000  # that the minibatches stand for

@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
 from common import HERE, timed_rows, write
+from published_variational import fit_stochastic_variational_as_published, fit_variational_as_published
 from scipy.special import logsumexp
 
 from geodrift.data import Corpus
@@ -28,11 +29,9 @@ from geodrift.models.spherical_admixture import (
     Engine,
     Settings,
     annealed_log_perplexity,
-    fit_stochastic_variational_as_published,
-    fit_variational_as_published,
     weight_rows,
 )
-from geodrift.models.spherical_admixture._variational_objective import TopicFactors
+from geodrift.models.spherical_admixture.variational._objective import TopicFactors
 
 TOPICS, ALPHA, KAPPA, SIGMA = 20, 10.0, 3e4, 1e4
 GAMMA, RHO = 1e-2, 1e-2  # step size sqrt(gamma / D), friction rho / step size

@@ -15,10 +15,10 @@ from geodrift import schedules as schedules
 from geodrift import tuning as tuning
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
-from geodrift._feed import HostData as HostData
-from geodrift.run import Draws as Draws
-from geodrift.run import PerChain as PerChain
-from geodrift.run import sample as sample
+from geodrift.driver._feed import HostData as HostData
+from geodrift.driver._sample import Draws as Draws
+from geodrift.driver._sample import PerChain as PerChain
+from geodrift.driver._sample import sample as sample
 
 __version__ = "0.1.0"
 

@@ -1,4 +1,4 @@
-"""Outcomes of a step, and the exception that the driver raises for them."""
+"""Outcomes of a step, the exception that the driver raises for them, and the error of every bad input."""
 
 import enum
 from typing import Any
@@ -31,6 +31,10 @@ _MESSAGES = {
         "a position, velocity or gradient is not finite; take a smaller step_size or check the density"
     ),
 }
+
+
+class InputError(ValueError):
+    """Something the caller gave cannot be used; the message is one line that says what and what to do."""
 
 
 class SamplingError(RuntimeError):

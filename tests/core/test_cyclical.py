@@ -7,7 +7,7 @@ import pytest
 
 import geodrift as gd
 from cases import KEY
-from geodrift._plan import draws_within, plan_steps
+from geodrift.driver._plan import draws_within, plan_steps
 from geodrift.manifolds import Euclidean
 from geodrift.samplers import GMC, SGLD, ReplicaExchange
 from geodrift.schedules import Constant, Cyclical

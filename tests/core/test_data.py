@@ -9,9 +9,9 @@ import pytest
 
 import geodrift as gd
 from cases import KEY
-from geodrift._batches import Batching, draw_batch, epoch_blocks, lay_out
-from geodrift._data import source_of
-from geodrift._feed import HostData, stream_batches
+from geodrift.driver._batches import Batching, draw_batch, epoch_blocks, lay_out
+from geodrift.driver._feed import HostData, stream_batches
+from geodrift.driver._source import source_of
 from geodrift.estimators import SAGA, Full, Minibatch
 from geodrift.manifolds import Euclidean
 from geodrift.samplers import SGGMC
@@ -272,7 +272,7 @@ def sources(tmp_path):
 @pytest.mark.parametrize("kind", ["host", "iterator", "loader", "rows", "blocks", "epochs"])
 def test_resumed_run_has_the_same_bits(kind, tmp_path, monkeypatch):
     # Chunks of three steps: a draw of five steps is cut in the middle.
-    monkeypatch.setattr("geodrift._feed._CHUNK_STEPS", 3)
+    monkeypatch.setattr("geodrift.driver._feed._CHUNK_STEPS", 3)
     make_data = sources(tmp_path)[kind]
     options = {"num_warmup": 4, "thin": 5, "num_chains": 2, "initial": jnp.zeros(1)}
 

@@ -10,7 +10,8 @@ from scipy import linalg
 
 from cases import KEY
 from geodrift.integrators import COMPOSITIONS, Composition, Phase, drift, friction_noise, integrate, kick
-from geodrift.integrators._friction import friction_basis, inject
+from geodrift.integrators._friction import friction_basis
+from geodrift.integrators._noise_subtraction import inject
 from geodrift.manifolds import Euclidean, Product, Sphere
 from law_checks import assert_means
 

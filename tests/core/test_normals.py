@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodrift as gd
-from geodrift import _normals
+from geodrift.integrators import _normals
 from geodrift.manifolds import Euclidean, Hyperbolic, Product, Sphere
 
 STARTS = {

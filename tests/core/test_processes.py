@@ -8,18 +8,9 @@ import pytest
 from scipy import special, stats
 
 from cases import KEY
-from geodrift._random_streams import open_family, open_member
-from geodrift.processes import (
-    cox_ingersoll_ross,
-    host_cox_ingersoll_ross,
-    host_ornstein_uhlenbeck,
-    log_simplex,
-    ornstein_uhlenbeck,
-)
-from geodrift.processes._gamma import log_gamma
-from geodrift.processes._host_gamma import _log_acceptance, _squeeze, gamma
-from geodrift.processes._host_moves import WORTH_THREADS, normals
-from geodrift.processes._host_normal_exponential import (
+from geodrift.kernels._cox_ingersoll_ross import WORTH_THREADS, normals
+from geodrift.kernels._gamma import _log_acceptance, _squeeze, gamma
+from geodrift.kernels._normal_exponential import (
     _EXPONENTIAL_HEIGHT,
     _EXPONENTIAL_WIDTH,
     _NORMAL_HEIGHT,
@@ -28,7 +19,16 @@ from geodrift.processes._host_normal_exponential import (
     _normal_edge,
     exponential,
 )
-from geodrift.processes._host_poisson import _log_probability, poisson
+from geodrift.kernels._poisson import _log_probability, poisson
+from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.processes import (
+    cox_ingersoll_ross,
+    host_cox_ingersoll_ross,
+    host_ornstein_uhlenbeck,
+    log_simplex,
+    ornstein_uhlenbeck,
+)
+from geodrift.processes._gamma import log_gamma
 from geodrift.processes._poisson import poisson as jax_poisson
 from law_checks import z_bound
 

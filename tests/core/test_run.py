@@ -18,9 +18,9 @@ import pytest
 from scipy import stats
 
 import geodrift as gd
-import geodrift.run as run_module
+import geodrift.driver._sample as run_module
 from cases import KEY, SAMPLERS
-from geodrift._batches import batch_indices
+from geodrift.estimators._batch_rows import batch_indices
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
 from law_checks import assert_means
 

@@ -10,7 +10,7 @@ SCRIPT = """
 import os
 import numba
 import numpy as np
-from geodrift.processes._host_moves import WORTH_THREADS, normals
+from geodrift.kernels._cox_ingersoll_ross import WORTH_THREADS, normals
 
 normals(4 * WORTH_THREADS, seed=0)
 print(numba.threading_layer(), os.environ.get("GOMP_SPINCOUNT"))

@@ -351,7 +351,7 @@ def test_the_choice_is_kept_with_the_run(tmp_path, monkeypatch):
     first = gd.sample(KEY, sampler, num_draws=20, checkpoint=tmp_path, **run)
     assert first.tuned == whole.tuned
     # Going on takes the kept numbers; no second pilot runs.
-    monkeypatch.setattr("geodrift.tuning._automatic.tune_on", None)
+    monkeypatch.setattr("geodrift.driver._automatic.tune_on", None)
     second = gd.sample(KEY, sampler, num_draws=40, checkpoint=tmp_path, **run)
     np.testing.assert_array_equal(second.position, whole.position)
     assert second.tuned == whole.tuned

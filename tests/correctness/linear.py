@@ -15,7 +15,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy import linalg
 
-from geodrift import _normals
+from geodrift.integrators import _normals
 
 
 class LinearStep(NamedTuple):

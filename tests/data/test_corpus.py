@@ -192,7 +192,7 @@ def test_verify_finds_an_index_outside_the_vocabulary(corpus_path):
     indices[0] = 11
     np.save(file, indices)
     # With the checksum made to agree, the content itself has to give it away.
-    from geodrift.data._files import checksum
+    from geodrift.files import checksum
 
     corpus.manifest["checksums"][file.name] = checksum(file)
     with pytest.raises(InputError, match="outside the vocabulary"):

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.models._facade import MatrixCorpus
 from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.topics._facade import MatrixCorpus
 
 SETTINGS = {
     "n_topics": 3,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation._collapsed_kernel import redraw_collapsed
-from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
-from geodrift.models.latent_dirichlet_allocation._vector_draw import LANES, padded
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
 from law_checks import z_bound
 from models import lda_problem as problem
 

@@ -7,8 +7,8 @@ A corpus of 4 documents in 12 words, of which a minibatch is one document of 3 t
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation._deferred_topics import DeferredTopics
-from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics import DeferredTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 

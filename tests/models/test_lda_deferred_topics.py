@@ -11,8 +11,11 @@ from geodrift.models.latent_dirichlet_allocation import (
     _deferred_topics,
     _merged_moves,
 )
-from geodrift.models.latent_dirichlet_allocation._deferred_topics import DeferredTopics, worth_deferring
-from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics import (
+    DeferredTopics,
+    worth_deferring,
+)
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 

@@ -5,7 +5,11 @@ import pytest
 from scipy.special import gammaln
 
 from geodrift.models.latent_dirichlet_allocation import Engine, Settings
-from geodrift.models.latent_dirichlet_allocation._document_prior import RATE, SHAPE, documents_above
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import (
+    RATE,
+    SHAPE,
+    documents_above,
+)
 from law_checks import assert_means
 from models import lda_problem as problem
 

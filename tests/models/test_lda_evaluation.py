@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from geodrift.models._topic_scores import topic_scores
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, evaluate, split_tokens
-from geodrift.models.latent_dirichlet_allocation._evaluation import fold_in
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import fold_in
+from geodrift.models.topics._topic_scores import topic_scores
 from law_checks import assert_means, z_bound
 from models.lda_problem import exact_mean_mixture, simulate, tokens_of
 

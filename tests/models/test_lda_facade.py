@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from geodrift.models import LatentDirichletAllocation
-from geodrift.models._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import (
     Engine,
     Settings,
@@ -15,7 +14,8 @@ from geodrift.models.latent_dirichlet_allocation import (
     completion_perplexity,
     document_mixtures,
 )
-from geodrift.models.latent_dirichlet_allocation._stream_draws import StreamDraws
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
+from geodrift.models.topics._facade import MatrixCorpus
 
 
 def planted(num_documents, seed=0, num_topics=3, num_words=30, length=60):

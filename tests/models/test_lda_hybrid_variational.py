@@ -6,12 +6,12 @@ from scipy.special import gammaln, logsumexp, psi
 
 from geodrift.data import Corpus
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, fit_hybrid_variational
-from geodrift.models.latent_dirichlet_allocation._hybrid_variational import (
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import (
     HybridVariational,
     digamma,
     topic_weights,
 )
-from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
 from law_checks import assert_means
 from models import lda_problem as problem
 from models.lda_problem import simulate

@@ -18,8 +18,8 @@ from geodrift.models.latent_dirichlet_allocation import (
     _kept_assignments,
     _topics,
 )
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from law_checks import assert_means, z_bound
 from models import lda_problem as problem
 

@@ -9,7 +9,7 @@ them, Gamma(V eta + N_k.); a move begun from it leaves the wrong law invariant.
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 

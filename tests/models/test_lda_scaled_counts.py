@@ -11,9 +11,9 @@ from geodrift.models.latent_dirichlet_allocation import (
     _cir_topics,
     _langevin_topics,
 )
-from geodrift.models.latent_dirichlet_allocation._expected_counts import expected_counts
-from geodrift.models.latent_dirichlet_allocation._minibatch import TokenSource
-from geodrift.models.latent_dirichlet_allocation._scaled_counts import ScaledCounts
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._expected_counts import expected_counts
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 from law_checks import assert_means
 from models import lda_problem as problem
 

@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 from scipy.special import betaln
 
-from geodrift._random_streams import open_family, open_member
 from geodrift.estimators import Full
+from geodrift.kernels._normal_exponential import normal
+from geodrift.kernels._random_streams import open_family, open_member
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import ExpandedMean, ExpandedNatural
-from geodrift.models.latent_dirichlet_allocation import _cir_topics, _langevin_topics
-from geodrift.models.latent_dirichlet_allocation._moved_topics import WITH_MOMENTA, MovedTopics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
-from geodrift.processes._host_normal_exponential import normal
+from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import WITH_MOMENTA, MovedTopics
 from geodrift.samplers import SGHMC, SGLD, SGRHMC, SGRLD
 from law_checks import assert_means
 

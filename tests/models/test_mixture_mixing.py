@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import geodrift as gd
-from geodrift.models.spherical_admixture._latents import initial_step_size
-from geodrift.models.spherical_admixture._mixture_kernel import draw_mixtures
+from geodrift.models.spherical_admixture.documents._latents import initial_step_size
+from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
 NUM_DOCUMENTS, NUM_TOPICS, NUM_WORDS = 20, 20, 1000
 KAPPA, ALPHA = 6000.0, 10.0

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from geodrift.models.spherical_admixture._mixture_kernel import _forms, draw_mixtures
+from geodrift.models.spherical_admixture.documents._mixture_kernel import _forms, draw_mixtures
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
 NUM_DOCUMENTS = 400

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Engine, Settings
-from geodrift.models.spherical_admixture._latents import Statistics
+from geodrift.models.spherical_admixture.documents._latents import Statistics
 from models.sam_problem import SETTINGS, planted, run
 
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from geodrift.models.spherical_admixture._documents import DocumentSource
-from geodrift.models.spherical_admixture._latents import (
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._latents import (
     MixtureSampler,
     Statistics,
     draw_all,
@@ -18,7 +18,13 @@ from geodrift.models.spherical_admixture._latents import (
     initial_latents,
     visit,
 )
-from geodrift.models.spherical_admixture._topics import Rows, Sums, TopicGradient, TopicPrior, log_joint
+from geodrift.models.spherical_admixture.sampler._topics import (
+    Rows,
+    Sums,
+    TopicGradient,
+    TopicPrior,
+    log_joint,
+)
 from models.sam_problem import planted
 
 KAPPA = 200.0

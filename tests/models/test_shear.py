@@ -5,15 +5,15 @@ import pytest
 from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
-from geodrift.models.spherical_admixture._documents import DocumentSource
-from geodrift.models.spherical_admixture._latents import (
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._latents import (
     Latents,
     MixtureSampler,
     draw_all,
     initial_latents,
     renew_sums,
 )
-from geodrift.models.spherical_admixture._shear import shear, shear_prior
+from geodrift.models.spherical_admixture.documents._shear import shear, shear_prior
 from models.sam_problem import planted, run
 
 KAPPA = 200.0

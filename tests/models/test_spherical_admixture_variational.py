@@ -11,10 +11,21 @@ import scipy.sparse as sp
 from jax.scipy.special import digamma, gammaln
 
 from geodrift.distributions import log_normaliser, mean_resultant_length, sample
-from geodrift.models.spherical_admixture import _variational_objective as objective
-from geodrift.models.spherical_admixture import _variational_published as published
-from geodrift.models.spherical_admixture import _variational_stochastic as stochastic
-from geodrift.models.spherical_admixture._variational import fit_variational
+from geodrift.models.spherical_admixture.variational import _objective as objective
+from geodrift.models.spherical_admixture.variational import _stochastic as stochastic
+from geodrift.models.spherical_admixture.variational._variational import fit_variational
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+published = _load("published", _ROOT / "reproductions" / "liu-2016" / "published_variational.py")
 
 V, K, D = 30, 4, 7
 PRIOR = {"corpus_mean_concentration": 40.0, "topic_concentration": 55.0, "document_concentration": 120.0}
@@ -331,7 +342,7 @@ def test_bad_arguments_are_refused_by_name(change, message):
 
 # ---------------------------------------- on real text
 
-_SHARED = pathlib.Path(__file__).parents[3] / "shared"
+_SHARED = _ROOT.parent / "shared"
 
 
 @pytest.mark.slow
@@ -346,9 +357,7 @@ _SHARED = pathlib.Path(__file__).parents[3] / "shared"
 def test_held_out_log_perplexity_on_newsgroups(options, low, high):
     if not (_SHARED / "data" / "20news-different").exists():
         pytest.skip("the newsgroup counts are not beside the repository")
-    spec = importlib.util.spec_from_file_location("sam_logperp", _SHARED / "eval" / "sam_logperp.py")
-    scorer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(scorer)
+    scorer = _load("sam_logperp", _SHARED / "eval" / "sam_logperp.py")
     train, test = (
         sp.load_npz(_SHARED / "data" / "20news-different" / f"{p}-counts.npz") for p in ("train", "test")
     )

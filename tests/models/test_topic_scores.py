@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from geodrift.models._coherence import cooccurrence, npmi, u_mass
-from geodrift.models._topic_scores import topic_scores
-from geodrift.models._topic_words import exclusivity, frex, top_words, topic_diversity
+from geodrift.models.topics._coherence import cooccurrence, npmi, u_mass
+from geodrift.models.topics._topic_scores import topic_scores
+from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
 
 # Documents: a b, a b c, a, c d, and an empty one; no document has e.
 REFERENCE = sp.csr_matrix(

@@ -49,7 +49,7 @@ def demo(
 
     from geodrift.cli import _fitting, _print
     from geodrift.data import demo_corpus
-    from geodrift.data._files import refuse_existing
+    from geodrift.files import refuse_existing
     from geodrift.runs import summarise
 
     _fitting.check_length(seconds, None)
@@ -91,7 +91,7 @@ def corpus(
     from geodrift.cli._inputs import Text, load_corpus
     from geodrift.data import describe
     from geodrift.data._corpus import manifest_text
-    from geodrift.data._files import refuse_existing
+    from geodrift.files import refuse_existing
 
     refuse_existing(out)
     text = Text(text_field, encoding, min_df, max_df, max_words, stop_words, ngrams, token_pattern)
@@ -139,7 +139,7 @@ def fit(
     """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
     from geodrift.cli import _fitting
     from geodrift.cli._inputs import Text, load_corpus
-    from geodrift.data._files import refuse_existing
+    from geodrift.files import refuse_existing
     from geodrift.runs import MODELS
 
     _fitting.check_model(model)

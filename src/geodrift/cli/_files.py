@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from geodrift.cli import UsageError
-from geodrift.data._files import refuse_existing, write_arrays, write_file
+from geodrift.files import refuse_existing, write_arrays, write_file
 from geodrift.runs import Run, aligned_topics, expected_topics
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
-from geodrift.data._files import nearest_directory, refuse_existing
+from geodrift.files import nearest_directory, refuse_existing
 from geodrift.runs import MODELS, Run, create_run, fit_to_run, make_engines, memory_needed, refusal
 
 STARTED = time.monotonic()

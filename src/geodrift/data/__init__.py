@@ -1,5 +1,6 @@
 """Corpora: counts of words in documents, in memory or in a directory that is read by memory map."""
 
+from geodrift._errors import InputError as InputError
 from geodrift.data._build import build_corpus as build_corpus
 from geodrift.data._build import build_from_texts as build_from_texts
 from geodrift.data._build import count_words as count_words
@@ -9,7 +10,6 @@ from geodrift.data._corpus import CorpusView as CorpusView
 from geodrift.data._corpus import describe as describe
 from geodrift.data._counts import read_counts as read_counts
 from geodrift.data._demo import demo_corpus as demo_corpus
-from geodrift.data._errors import InputError as InputError
 from geodrift.data._formats import counts_format as counts_format
 from geodrift.data._formats import read_counts_file as read_counts_file
 from geodrift.data._sources import Source as Source

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 from geodrift.data._number_lines import NumberLines, open_numbers, read_lines
 
 _DOCUMENTS_A_BLOCK = 50_000

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
 from geodrift.data._counts import check_counts, check_vocabulary
-from geodrift.data._errors import InputError
-from geodrift.data._files import new_directory, refuse_existing
 from geodrift.data._shards import ShardSet, finish_directory, write_shards
 from geodrift.data._sources import Source, read_documents
 from geodrift.data._text import TextOptions
+from geodrift.files import new_directory, refuse_existing
 
 _DOCUMENTS_A_BLOCK = 50_000
 

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift._errors import InputError
 from geodrift.data._bags import read_lda_c, read_lists, read_matrix_market, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
-from geodrift.data._errors import InputError
-from geodrift.data._files import new_directory
 from geodrift.data._shards import Shard, finish_directory, write_shards
 from geodrift.data._vocabulary import read_vocabulary, words_by_id
+from geodrift.files import new_directory
 
 _NONZEROS_A_SHARD = 8_000_000
 

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int
 
+from geodrift._errors import InputError
 from geodrift.data._constructors import CorpusConstructors
-from geodrift.data._errors import InputError
-from geodrift.data._files import new_directory, read_json
 from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, finish_directory, spans, write_shards
 from geodrift.data._verify import verify_directory
+from geodrift.files import new_directory, read_json
 
 _WHAT = "a corpus directory"
 _MAX_OPEN_SHARDS = 200

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 
 _INT32_MAX = np.iinfo(np.int32).max
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from geodrift._errors import InputError
 from geodrift.data._build import build_from_texts
 from geodrift.data._corpus import Corpus
-from geodrift.data._errors import InputError
 from geodrift.data._text import TextOptions
 
 _PACKAGES = (

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 
 _BLOCK = 2**22  # bytes
 _MOST_DIGITS = 18  # more may be beyond 64 bits

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 
 _ROWS = 4096
 

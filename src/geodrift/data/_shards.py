@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.data._files import checksum, write_json
+from geodrift.files import checksum, write_json
 
 FORMAT_VERSION = 1
 _MAX_DOCUMENTS = 1_000_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 from geodrift.data._parquet import read_parquet
 
 _FILES_A_SOURCE = 1000

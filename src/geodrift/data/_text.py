@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 
 # Words of two characters and more that begin with a letter: numbers say little about a topic.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"

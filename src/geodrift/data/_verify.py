@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from geodrift.data._errors import InputError
-from geodrift.data._files import checksum
+from geodrift._errors import InputError
+from geodrift.files import checksum
 
 
 def verify_directory(path: Path, manifest: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from geodrift.data._errors import InputError
+from geodrift._errors import InputError
 
 # A line of gensim's `Dictionary.save_as_text`: number, word, documents with it.
 _GENSIM_LINE = re.compile(r"(\d+)\t([^\t]+)\t\d+")

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift import _tree
-from geodrift._batches import batch_length
 from geodrift._types import (
     Batch,
     Count,
@@ -19,6 +18,7 @@ from geodrift._types import (
     RandomKey,
     Tangent,
 )
+from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,

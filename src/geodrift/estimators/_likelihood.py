@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from geodrift._batches import batch_length
 from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Position, Tangent
 from geodrift.estimators._base import Estimator
+from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._noise import Fisher, fisher_variance
 from geodrift.manifolds import Manifold
 

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from geodrift._batches import batch_indices, batch_length
 from geodrift._tree import as_float_arrays
 from geodrift._types import Count, Position, RandomKey, Scalar, Tangent
+from geodrift.estimators._batch_rows import batch_indices, batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
 from geodrift.estimators._noise import check_interval
 from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from geodrift._batches import batch_length
 from geodrift._types import Position
 from geodrift.estimators._base import Estimator
+from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._full import Full
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
 

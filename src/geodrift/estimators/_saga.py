@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
 from geodrift import _tree
-from geodrift._batches import batch_length
 from geodrift._types import Count, LogDensity, LogLikelihood, NoiseVariance, Position, RandomKey, Tangent
+from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
 from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance, check_interval
 from geodrift.manifolds import Euclidean, Manifold, Product

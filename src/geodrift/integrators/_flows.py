@@ -5,7 +5,8 @@ from jaxtyping import Array, Float
 
 from geodrift._tree import axpy
 from geodrift._types import Position, RandomKey, Scalar, Tangent
-from geodrift.integrators._friction import damp, friction_basis, inject
+from geodrift.integrators._friction import damp, friction_basis
+from geodrift.integrators._noise_subtraction import inject
 from geodrift.manifolds import Manifold
 
 

@@ -8,10 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from geodrift import _tree
-from geodrift._normals import Ahead, leaf_key
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators._compositions import Composition
-from geodrift.integrators._friction import Basis, damp, friction_basis, inject
+from geodrift.integrators._friction import Basis, damp, friction_basis
+from geodrift.integrators._noise_subtraction import inject
+from geodrift.integrators._normals import Ahead, leaf_key
 from geodrift.manifolds import Manifold, leaf_manifolds
 
 

@@ -30,7 +30,7 @@ def host_cox_ingersoll_ross(
         ValueError: ``step_size`` is not positive and finite, or ``shape`` does not broadcast.
     """
     # Imported here: numba takes a second to load.
-    from geodrift.processes._host_moves import cir_moves
+    from geodrift.kernels._cox_ingersoll_ross import cir_moves
 
     log_theta, step_size = np.asarray(log_theta, np.float64), _checked_step(step_size)
     flat = np.ascontiguousarray(log_theta).ravel()
@@ -59,7 +59,7 @@ def host_ornstein_uhlenbeck(
     Raises:
         ValueError: ``step_size`` is not positive and finite, or an argument does not broadcast.
     """
-    from geodrift.processes._host_moves import normals
+    from geodrift.kernels._cox_ingersoll_ross import normals
 
     x, step_size = np.asarray(x, np.float64), _checked_step(step_size)
     noise = normals(x.size, seed_of(key)).reshape(x.shape)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from geodrift._tree import broadcast_prefix
 from geodrift._types import NoiseVariance, RandomKey
 from geodrift._types import Scalar as Number
-from geodrift.integrators._friction import is_matrix
+from geodrift.integrators._variance_shapes import is_matrix
 from geodrift.recipe._blocks import Block, dense
 from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar, symmetric_root
 from geodrift.recipe._parts import parts, white

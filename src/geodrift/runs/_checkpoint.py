@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodrift.data import InputError
-from geodrift.data._files import write_arrays
+from geodrift._errors import InputError
+from geodrift.files import write_arrays
 
 _INFO = "info.json"
 _SNAPSHOT = "snapshot"

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from geodrift.data._files import sync_directory, sync_tree
+from geodrift.files import sync_directory, sync_tree
 
 # Dimensions of arrays that are known by name; others get <name>_dim_0 and so on, as in ArviZ.
 _DIMENSIONS = {"topics": ("topic", "word"), "doc_topic_prior": ("topic",)}

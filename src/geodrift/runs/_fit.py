@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from rich.console import Console
 
-from geodrift.data import InputError
-from geodrift.data._files import sync_directory
+from geodrift._errors import InputError
+from geodrift.files import sync_directory
 from geodrift.runs._checkpoint import Checkpoint
 from geodrift.runs._progress import ProgressView
 from geodrift.runs._run import Run

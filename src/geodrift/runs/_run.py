@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 import geodrift
 from geodrift.data import Corpus, InputError, read_vocabulary
-from geodrift.data._files import new_directory, read_json, write_json
+from geodrift.files import new_directory, read_json, write_json
 from geodrift.runs._checkpoint import (
     Checkpoint,
     read_checkpoint,

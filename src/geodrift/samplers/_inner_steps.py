@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
-from geodrift._normals import Ahead, draw_ahead
 from geodrift._types import Batch, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
+from geodrift.integrators._normals import Ahead, draw_ahead
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler
 

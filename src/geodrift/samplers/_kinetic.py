@@ -7,10 +7,10 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from geodrift._errors import is_concrete
-from geodrift._normals import Ahead
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.integrators._friction import check_friction_fits
+from geodrift.integrators._normals import Ahead
 from geodrift.manifolds import Manifold, Product
 from geodrift.samplers._base import StepInfo, check_position, kinetic_temperature, result_code
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps

@@ -5,10 +5,11 @@ import jax.numpy as jnp
 
 from geodrift import _tree
 from geodrift._errors import is_concrete
-from geodrift._normals import Ahead, leaf_key
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators import StepOutcome
-from geodrift.integrators._friction import friction_basis, inject
+from geodrift.integrators._friction import friction_basis
+from geodrift.integrators._noise_subtraction import inject
+from geodrift.integrators._normals import Ahead, leaf_key
 from geodrift.manifolds import Euclidean, Manifold, Product, leaf_manifolds
 from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, result_code

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from geodrift import _tree
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
-from geodrift.integrators._friction import is_matrix
+from geodrift.integrators._variance_shapes import is_matrix
 from geodrift.manifolds import Euclidean, Product
 from geodrift.metrics import Metric
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from geodrift._normals import Ahead
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
+from geodrift.integrators._normals import Ahead
 from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, check_position

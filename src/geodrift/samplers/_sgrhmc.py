@@ -20,7 +20,8 @@ from geodrift import _tree
 from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
-from geodrift.integrators._friction import friction_basis, inject
+from geodrift.integrators._friction import friction_basis
+from geodrift.integrators._noise_subtraction import inject
 from geodrift.manifolds import Euclidean, Manifold
 from geodrift.metrics import Metric
 from geodrift.samplers._base import StepInfo, check_position

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 from geodrift import _tree
 from geodrift._types import NoiseVariance, Position, RandomKey, Tangent
 from geodrift.estimators import Estimator
-from geodrift.integrators._friction import is_matrix
+from geodrift.integrators._variance_shapes import is_matrix
 from geodrift.manifolds import Manifold
 from geodrift.tuning._pilot_data import PilotData
 

@@ -8,14 +8,21 @@ from jaxtyping import Float
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.models._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
-from geodrift.models.latent_dirichlet_allocation._engine import Engine
-from geodrift.models.latent_dirichlet_allocation._evaluation import CompletionScore, completion_perplexity
-from geodrift.models.latent_dirichlet_allocation._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation._chain import Engine
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
-from geodrift.models.latent_dirichlet_allocation._stream import StreamEngine
-from geodrift.models.latent_dirichlet_allocation._stream_draws import StreamDraws
-from geodrift.models.latent_dirichlet_allocation._summaries import align, mean_topics, summarise_topics
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
+    CompletionScore,
+    completion_perplexity,
+)
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
+    align,
+    mean_topics,
+    summarise_topics,
+)
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamEngine
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
+from geodrift.models.topics._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
 
 STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
 PERPLEXITY_DRAWS = 10

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift.models._planned_chain import steps_in
-from geodrift.models.latent_dirichlet_allocation._minibatch import Minibatch
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 
 class TopicMove(abc.ABC):

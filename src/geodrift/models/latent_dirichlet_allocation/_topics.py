@@ -18,10 +18,10 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift._random_streams import open_family, open_member
-from geodrift.models._two_forms import TwoForms
-from geodrift.processes._host_gamma import gamma
-from geodrift.processes._host_normal_exponential import exponential
+from geodrift.kernels._gamma import gamma
+from geodrift.kernels._normal_exponential import exponential
+from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._two_forms import TwoForms
 
 # Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum
 # beside a word's other topics long before.

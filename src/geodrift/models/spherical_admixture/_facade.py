@@ -7,17 +7,17 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.models._alignment import align
-from geodrift.models._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
-from geodrift.models.spherical_admixture._engine import Engine
-from geodrift.models.spherical_admixture._evaluation import log_perplexity
+from geodrift.models.spherical_admixture._chain import Engine
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture._summaries import (
+from geodrift.models.spherical_admixture.documents._weighting import weight_rows
+from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
+from geodrift.models.spherical_admixture.evaluation._summaries import (
     document_mixtures,
     expected_topics,
     summarise_topics,
 )
-from geodrift.models.spherical_admixture._weighting import weight_rows
+from geodrift.models.topics._alignment import align
+from geodrift.models.topics._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
 
 
 class SphericalAdmixture(TopicModelFacade):

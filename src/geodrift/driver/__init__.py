@@ -1,0 +1,1 @@
+"""The driver: chains, plans, the loop that carries them out, and the run directory."""

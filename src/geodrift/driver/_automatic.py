@@ -1,0 +1,69 @@
+"""What `geodrift.sample` does for ``step_size=None``: the numbers kept by the run, or a pilot's."""
+
+import sys
+from os import PathLike
+
+import jax
+import numpy as np
+
+from geodrift._types import Position, RandomKey
+from geodrift.driver._feed import HostData
+from geodrift.driver._source import Source
+from geodrift.driver._store import kept_settings
+from geodrift.samplers import Sampler
+from geodrift.schedules import Automatic
+from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._tune import Tuned, tune_on
+
+# Chain c has the key fold_in(key, c): no chain has this one.
+_PILOT = np.uint32(2**32 - 1)
+
+
+def is_automatic(sampler: Sampler) -> bool:
+    """Whether the step size is still to be chosen."""
+    return isinstance(getattr(sampler, "step_size", None), Automatic)
+
+
+def pilot_data(source: Source) -> PilotData:
+    """Random rows of a run's data.
+
+    Raises:
+        ValueError: The run reads its batches from an iterator.
+    """
+    batching, data = source.batching, source.data
+    if isinstance(source.host, HostData):
+        data = source.host.arrays
+    elif source.host is not None:
+        raise ValueError(
+            "step_size = None: a pilot needs random rows, and an iterator gives batches in its own order;"
+            " give a step size"
+        )
+    return PilotData(data, batching.batch_size, batching.replacement)
+
+
+def settled(
+    key: RandomKey,
+    sampler: Sampler,
+    data: PilotData,
+    initial: Position,
+    num_warmup: int,
+    checkpoint: str | PathLike | None,
+) -> tuple[Sampler, Tuned]:
+    """The sampler with numbers, and the record of them.
+
+    Args:
+        key: The run's.
+        sampler: With ``step_size=None``.
+        data: Where the pilot's rows come from.
+        initial: Where chain 0 starts.
+        num_warmup: Steps of warm-up.
+        checkpoint: The run's directory. Numbers kept there are taken: another machine could round a pilot
+            differently, and the run would not go on to the same bits.
+    """
+    kept = {} if checkpoint is None else kept_settings(checkpoint)
+    if "tuned" in kept:
+        tuned = Tuned(**kept["tuned"])
+    else:
+        tuned = tune_on(jax.random.fold_in(key, _PILOT), sampler, data, initial, num_warmup)
+        print(f"geodrift: chosen by a pilot for {tuned}", file=sys.stderr)
+    return tuned.apply(sampler), tuned

@@ -1,0 +1,113 @@
+"""What `geodrift.sample` takes as data, and how its batches are drawn."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key, PyTree
+
+from geodrift._types import RandomKey
+from geodrift.driver._batches import SCHEMES, Batching, lay_out
+from geodrift.driver._feed import Feed, HostData, is_stream, stream_batches
+from geodrift.estimators import Rows
+from geodrift.estimators._batch_rows import batch_length
+from geodrift.samplers import Sampler
+
+
+class Source(NamedTuple):
+    """Where batches come from."""
+
+    batching: Batching
+    data: PyTree  # on the device, as `draw_batch` reads them; None where batches come from the host
+    host: HostData | Iterable | None
+    sketch: Any  # arrays that tell other data from these
+
+    @property
+    def compiled(self) -> Batching:
+        """What the compiled step is to know."""
+        return self.batching if self.host is None else self.batching._replace(scheme="fed")
+
+    def feed(self, keys: Key[Array, " chain"], first: int, skipped: int, total: int) -> Feed | None:
+        """The batches of the steps from ``first`` on, where they come from the host.
+
+        Args:
+            keys: Of the chains.
+            first: Count of the next step.
+            skipped: Steps of this run that were taken before, in another process.
+            total: Steps to take.
+        """
+        if self.host is None:
+            return None
+        if isinstance(self.host, HostData):
+            return Feed(self.host.batches(keys, first, self.batching), total)
+        return Feed(stream_batches(self.host, skipped, len(keys), self.batching.axes), total)
+
+
+def source_of(
+    key: RandomKey, sampler: Sampler, data: Any, batch_size: int | None, batches: str
+) -> tuple[Sampler, Source]:
+    """The sampler to run, and the source of its batches.
+
+    Raises:
+        ValueError: An argument is outside its range, or the data do not fit the estimator.
+    """
+    if batches not in SCHEMES:
+        raise ValueError(f"batches = {batches!r}: must be one of {', '.join(SCHEMES)}")
+    if data is None:
+        if batch_size is not None:
+            raise ValueError(f"batch_size = {batch_size}: there is no data to draw a batch from; give data")
+        return sampler, Source(Batching(0, None, True), None, None, None)
+    if is_stream(data):
+        return sampler, _stream(sampler, data, batch_size, batches)
+    estimator = getattr(sampler, "estimator", None)
+    host = data if isinstance(data, HostData) else None
+    tree = jax.tree.map(jnp.asarray, data) if host is None else host.arrays
+    size = batch_length(tree)
+    expected = getattr(estimator, "data_size", size)
+    if expected != size:
+        raise ValueError(f"data has {size} rows: the estimator's data_size is {expected}; make them agree")
+    if getattr(estimator, "takes_rows", False):
+        tree = Rows(jnp.arange(size), tree)
+    if batch_size is None:
+        if host is not None:
+            raise ValueError("batch_size = None: data that stay on the host need a batch_size")
+        return sampler.on_all_data(), Source(Batching(size, None, True), tree, None, tree)
+    replacement = getattr(estimator, "replacement", True)
+    batching = Batching(size, batch_size, replacement, batches, sampler.batch_axes)
+    _check(batching, hasattr(estimator, "replacement"))
+    if host is not None:
+        return sampler, Source(batching, None, HostData(tree), host.sketch())
+    return sampler, Source(batching, lay_out(key, tree, batching), None, tree)
+
+
+def _stream(sampler: Sampler, data: Iterable, batch_size: int | None, batches: str) -> Source:
+    if batch_size is not None:
+        raise ValueError(
+            f"batch_size = {batch_size}: an iterator's batches have their own size; leave it out"
+        )
+    if batches != SCHEMES[0]:
+        raise ValueError(f"batches = {batches!r}: an iterator has its own order of batches; leave it out")
+    size = getattr(getattr(sampler, "estimator", None), "data_size", 0)
+    return Source(Batching(size, None, True, axes=sampler.batch_axes), None, data, None)
+
+
+def _check(batching: Batching, says_replacement: bool) -> None:
+    size, largest = batching.batch_size, batching.data_size
+    if not isinstance(size, int) or size < 1 or size > largest:
+        raise ValueError(
+            f"batch_size = {size!r}: must be a whole number from 1 to {largest}, the number of data;"
+            " None takes all of them at every step"
+        )
+    if batching.scheme == "rows":
+        return
+    if says_replacement and batching.replacement:
+        raise ValueError(
+            f"batches = {batching.scheme!r}: such a batch holds no datum twice: give the estimator"
+            " replacement=False, so that its noise variance is right"
+        )
+    if batching.scheme == "epochs" and batching.steps_in_epoch < 1:
+        raise ValueError(
+            f"batches = 'epochs': a step of {batching.num_batches} batches of {size} is more than an epoch of"
+            f" {largest} data: take a smaller batch_size, or batches = 'rows'"
+        )

@@ -1,0 +1,97 @@
+"""A file or a directory on disk that is the old one or the new one at any moment, never a mixture."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from geodrift._errors import InputError
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(path: Path) -> None:
+    """Make every file and every name under `path` durable."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            # A directory opened for reading can be fsynced on POSIX, and so can a file.
+            sync_directory(Path(folder) / name)
+        sync_directory(Path(folder))
+
+
+def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write under a temporary name, flush to the disk, then rename; what fails leaves nothing behind.
+
+    Args:
+        path: The file, which may exist.
+        temporary: A name in the same directory.
+        write: Writes the contents.
+    """
+    try:
+        with temporary.open("wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    # The rename itself lies in the directory, which must reach the disk too.
+    sync_directory(path.absolute().parent)
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = False) -> None:
+    """Write a file under a temporary name, make it durable, then rename it to `path`; parents are made."""
+    path = Path(path)
+    if not overwrite:
+        refuse_existing(path)
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, path.with_name(f".{path.name}.partial-{os.getpid()}"), write)
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """Build a directory under a temporary name beside `path` and rename it when the block ends.
+
+    Parents that do not exist are made.
+
+    Raises:
+        InputError: Something stands at `path` already.
+    """
+    path = Path(path)
+    refuse_existing(path)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.absolute().parent / f".{path.name}.partial-{os.getpid()}"
+    temporary.mkdir()
+    try:
+        yield temporary
+        sync_tree(temporary)
+        refuse_existing(path)
+        temporary.rename(path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    sync_directory(path.absolute().parent)
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise if anything stands at `path`, a dangling link included, or a file where a parent should be."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} exists already: nothing is overwritten, choose another name or remove it")
+    nearest = nearest_directory(path)
+    if not nearest.is_dir():
+        raise InputError(f"cannot make {path}: {nearest} is not a directory")
+
+
+def nearest_directory(path: Path) -> Path:
+    """The nearest of the parents of `path` that exists; the others are made when `path` is written."""
+    return next(parent for parent in path.absolute().parents if os.path.lexists(parent))

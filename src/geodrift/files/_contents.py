@@ -1,0 +1,81 @@
+"""Plain arrays and JSON in files; nothing is ever pickled."""
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodrift._errors import InputError
+from geodrift.files._atomic import write_file
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: bool = False) -> None:
+    """Write a .npz of plain arrays by `write_file`."""
+    for name, value in arrays.items():
+        # numpy would pickle such an array without a word.
+        if value.dtype.hasobject:
+            raise TypeError(f"{name} is an array of Python objects, which is not stored")
+    saved: dict[str, Any] = dict(arrays)
+    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite)
+
+
+def read_arrays(
+    path: Path, what: str, wanted: Callable[[str], bool] = lambda name: True
+) -> dict[str, np.ndarray]:
+    """Read a .npz of plain arrays.
+
+    Args:
+        path: The file.
+        what: What it is, for the message.
+        wanted: Whether to read the array of a name.
+
+    Raises:
+        InputError: It is damaged.
+    """
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files if wanted(name)}
+    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{what} {path} is damaged ({error})") from None
+
+
+def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:
+    """Write JSON by `write_file`; numpy scalars become plain numbers."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    write_file(path, lambda stream: stream.write(text.encode()), overwrite=overwrite)
+
+
+def read_json(path: Path, what: str) -> dict[str, Any]:
+    """Read a JSON object, or say in one line what is wrong with it."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path.parent} is not {what}: it has no {path.name}") from None
+    except NotADirectoryError:
+        raise InputError(f"{path.parent} is not {what}: it is not a directory") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise InputError(f"{path} is damaged or was cut off: it is not valid JSON") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path} is damaged: it should hold a JSON object")
+    return value
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,119 @@
+r"""Noise to inject in one leaf, the gradient noise subtracted: eq. (8) of Liu et al. (2016), made exact.
+
+Everything is a function of the damping rate r and the noise strength C along each direction (r = C unless a
+thermostat sets r). With e = exp(-r h), a step of gradient noise n ~ N(0, V) perturbs the velocity by a
+multiple of h n, so the noise to inject has the covariance
+
+.. math:: S_{ij} = fresh_i \delta_{ij} - coefficient(e_i, e_j) h^2 (\Lambda V \Lambda)_{ij}
+
+The coefficient follows from where the kicks are:
+
+* block (B/2 O B/2 at one position): v -> e v + h (1 + e)/2 n, hence (1 + e_i)(1 + e_j)/4;
+* split (O, drift, B): the covariance of v is P before the kick and P + h^2 V after it. P = E (P + h^2 V) E +
+  S and the mean of the two, P + h^2 V / 2, being 1 give (1 + e_i e_j)/2;
+* injected (kick and noise side by side): 1.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from geodrift._types import RandomKey, Scalar
+from geodrift.integrators._friction import Basis, projector, rotate
+from geodrift.integrators._normals import Ahead, random_tangent, standard_normal
+from geodrift.integrators._variance_shapes import is_matrix, is_one_number
+from geodrift.manifolds import Manifold
+
+
+def inject(
+    key: RandomKey | Ahead,
+    manifold: Manifold,
+    x: Float[Array, "*batch n"],
+    basis: Basis,
+    h: Scalar,
+    variance: Float[Array, "..."] | None,
+    flow: str,
+    subtraction: str,
+) -> tuple[Float[Array, "*batch n"], Bool[Array, ""] | None]:
+    """The noise to add to the velocity.
+
+    Args:
+        key: Random key, or its normals.
+        manifold: The leaf's manifold.
+        x: The leaf.
+        basis: From `friction_basis`.
+        h: Step size.
+        variance: V to subtract, or None.
+        flow: ``"O"`` or ``"N"``: what is injected without gradient noise.
+        subtraction: The composition's.
+
+    Returns:
+        A tangent vector, and whether a variance was negative (taken as 0 then); None when nothing is
+        subtracted.
+    """
+    fresh = 2 * basis.strength * h
+    if flow == "O":
+        fresh = fresh * _expm1_ratio(-2 * basis.rate * h)
+    if basis.vectors is not None:
+        white = standard_normal(key, x)
+        noise, negative = _correlated(white, manifold, x, basis, fresh, h, variance, subtraction)
+        return manifold.to_tangent(x, noise), negative
+    negative = None
+    if variance is not None:
+        decay = jnp.exp(-basis.rate * h)
+        fresh = fresh - _coefficient(subtraction, decay, decay) * h * h * variance
+        negative = jnp.any(fresh < 0)
+        fresh = jnp.maximum(fresh, 0)
+    if is_one_number(fresh, manifold):
+        return jnp.sqrt(fresh) * random_tangent(key, manifold, x), negative
+    white = standard_normal(key, x)
+    return manifold.to_tangent(x, jnp.sqrt(fresh) * white), negative
+
+
+def _correlated(
+    white: Float[Array, "*batch n"],
+    manifold: Manifold,
+    x: Float[Array, "*batch n"],
+    basis: Basis,
+    fresh: Float[Array, "*batch n"],
+    h: Scalar,
+    variance: Float[Array, "..."] | None,
+    subtraction: str,
+) -> tuple[Float[Array, "*batch n"], Bool[Array, ""] | None]:
+    """Noise whose covariance is a matrix, from its symmetric root.
+
+    The symmetric root is a smooth function of the position; the eigenvectors' signs are not, and rounding
+    flips them.
+    """
+    white = rotate(jnp.swapaxes(basis.vectors, -1, -2), white)
+    if variance is None:
+        return rotate(basis.vectors, jnp.sqrt(fresh) * white), None
+    n = x.shape[-1]
+    if not is_matrix(variance, x):
+        variance = jnp.broadcast_to(variance, x.shape)[..., None] * jnp.eye(n, dtype=x.dtype)
+    tangent_vectors = projector(manifold, x) @ basis.vectors
+    lost = jnp.swapaxes(tangent_vectors, -1, -2) @ variance @ tangent_vectors
+    decay = jnp.exp(-basis.rate * h)
+    coefficient = _coefficient(subtraction, decay[..., :, None], decay[..., None, :])
+    covariance = fresh[..., None] * jnp.eye(n, dtype=x.dtype) - coefficient * h * h * lost
+    eigenvalues, vectors = jnp.linalg.eigh(covariance)
+    # The normal direction has the eigenvalue 0 up to rounding, which must not count as negative.
+    rounding = 100 * n * jnp.finfo(x.dtype).eps * jnp.max(fresh)
+    white = rotate(jnp.swapaxes(vectors, -1, -2), white)
+    noise = rotate(vectors, jnp.sqrt(jnp.maximum(eigenvalues, 0)) * white)
+    return rotate(basis.vectors, noise), jnp.any(eigenvalues < -rounding)
+
+
+def _coefficient(subtraction: str, decay_i: Array, decay_j: Array) -> Array | float:
+    """How much of ``h^2 V`` reaches the velocity; see the top of this file."""
+    if subtraction == "block":
+        return (1 + decay_i) * (1 + decay_j) / 4
+    if subtraction == "split":
+        return (1 + decay_i * decay_j) / 2
+    return 1.0
+
+
+def _expm1_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """``(exp(y) - 1) / y``, 1 at 0: positive for either sign, so a thermostat may turn negative."""
+    zero = y == 0
+    safe = jnp.where(zero, 1.0, y)
+    return jnp.where(zero, 1.0, jnp.expm1(safe) / safe)

@@ -1,0 +1,45 @@
+"""Kernels compiled twice: for one thread, and for all of them."""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from geodrift.kernels._threads import start_threads
+
+
+class TwoForms:
+    """A kernel over ``numba.prange``, compiled for one thread and for all.
+
+    Waking the threads costs up to a millisecond on a busy machine. Which form runs changes no bit of the
+    result where every item has a random stream of its own.
+
+    Args:
+        kernel: A plain function.
+        worth_threads: The least amount of work, in the unit that `__call__` is given, for which the threads
+            are woken.
+    """
+
+    def __init__(self, kernel: Callable, worth_threads: int) -> None:
+        self.worth_threads = worth_threads
+        self.in_one_thread = numba.njit(cache=True, error_model="numpy")(_named(kernel, "in_one_thread"))
+        self.in_threads = numba.njit(cache=True, parallel=True, error_model="numpy")(
+            _named(kernel, "in_threads")
+        )
+
+    def __call__(self, work: int, *arguments: Any) -> Any:
+        """The kernel's result. With no work at all both forms run, which compiles them."""
+        if 0 < work < self.worth_threads:
+            return self.in_one_thread(*arguments)
+        start_threads()
+        in_threads = self.in_threads(*arguments)
+        return in_threads if work > 0 else self.in_one_thread(*arguments)
+
+
+def _named(kernel: Callable, suffix: str) -> Callable:
+    """The same function under another name: numba's cache tells forms apart by name, not by options."""
+    copy = types.FunctionType(kernel.__code__, kernel.__globals__, kernel.__name__, kernel.__defaults__)
+    copy.__qualname__ = f"{kernel.__qualname__}_{suffix}"
+    copy.__module__ = kernel.__module__
+    return copy

@@ -1,0 +1,1 @@
+"""The default method: exact collapsed Gibbs sampling with partial updates."""

@@ -1,0 +1,234 @@
+"""Exact Gibbs sampling with partial updates: every token's assignment is kept between visits."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
+from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
+    add_counts,
+    gather,
+    scatter,
+)
+from geodrift.models.latent_dirichlet_allocation.documents._document_sampler import redraw
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
+from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
+
+TOKENS_OF_A_STEP = 2**19
+# The documents of the start: a quarter of the corpus, within one and four steps' tokens.
+START_SHARE = 4
+MOST_START = 4
+START_SWEEPS = 40
+PARTS = 8  # of the vocabulary: twice the number of threads that have work
+WORTH_PARTS = 2**17  # tokens of a corpus
+STREAMS = ("assignments", "topics", "first assignments")
+PILOT_SHARE = 0.15  # of the time given, at most
+
+
+class KeptAssignments(TopicMove):
+    """Redraws the assignments of a minibatch given all others, the topics integrated out.
+
+    Exact and without gradient noise once every document has been seen (see `redraw_collapsed`).
+
+    The chain starts with some of the documents, their assignments uniform: topics form within a number of
+    sweeps, however few the documents, if there are enough to tell topics apart. After `START_SWEEPS` sweeps
+    over these, or half of the warm-up, all other documents join, with assignments drawn given the topics.
+    Topics are drawn, given all assignments, where they are asked for.
+
+    Args:
+        source: The corpus.
+        settings: See `Settings`.
+        seed: Of the random streams, with ``chain``.
+        chain: Number of the chain.
+    """
+
+    def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
+        self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
+        self.batch_size = self._documents_with(settings.batch_size, TOKENS_OF_A_STEP)
+        start = max(TOKENS_OF_A_STEP, min(source.num_tokens // START_SHARE, MOST_START * TOKENS_OF_A_STEP))
+        batches = max(1, round(self._documents_with(None, start) / self.batch_size))
+        self.start_size = min(batches * self.batch_size, source.num_documents)
+        self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
+        self.complete_at = -1  # the count at which all had; -1 before
+        small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
+        self.assignments = np.zeros(source.num_tokens, small)
+        self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
+        size = padded(settings.n_topics)
+        self.word_topic = np.zeros((source.num_words, size), np.int32)
+        self.in_parts = np.zeros((len(self.bounds) - 1, size))
+        self.alpha = settings.document_prior.astype(np.float64)
+        self._compile()
+
+    @property
+    def document_prior(self) -> Float[np.ndarray, " K"]:
+        """The present alpha."""
+        return self.alpha.astype(np.float32)
+
+    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+        """Those of the start, or all."""
+        of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
+        done = self.complete_at >= 0 or count * self.settings.sweeps >= START_SWEEPS * of_start
+        late = warm_up is not None and count >= (warm_up - of_all) / 2
+        return len(self.seen) if done or late else self.start_size
+
+    def topics(self, count: int) -> Float[np.ndarray, "K V"]:
+        """A draw of the topics given the assignments of the documents seen so far."""
+        words, settings = np.arange(self.source.num_words), self.settings
+        names = self._names(count, "topics")
+        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, **names)
+        return np.ascontiguousarray(draw.T)
+
+    def expected_topics(self) -> Float[np.ndarray, "K V"]:
+        """The topics' mean given the assignments of the documents seen so far."""
+        return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Assignments and their counts."""
+        return {
+            "assignments": self.assignments.copy(),
+            "word_topic": self.word_topic.copy(),
+            "in_parts": self.in_parts.copy(),
+            "seen": self.seen.copy(),
+            "alpha": self.alpha.copy(),
+            "complete_at": np.array(self.complete_at),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+        names = ("assignments", "word_topic", "in_parts", "seen", "alpha")
+        self.assignments, self.word_topic, self.in_parts, self.seen, self.alpha = (
+            np.array(arrays[name]) for name in names
+        )
+        self.complete_at = int(arrays["complete_at"])
+
+    def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
+        """One minibatch; returns its number of token draws."""
+        del warming_up
+        draws = 0
+        if self.complete_at < 0:
+            draws = self._let_join(batch, count)
+        redraw_collapsed(
+            batch,
+            self.source.starts[batch.documents],
+            self.bounds,
+            self.assignments,
+            self.word_topic,
+            self.in_parts,
+            self._masses(count),
+            self.document_prior,
+            self.settings.topic_word_prior,
+            sweeps=self.settings.sweeps,
+            **self._names(count, "assignments"),
+        )
+        self._learn(count)
+        return draws + batch.num_tokens * self.settings.sweeps
+
+    def _let_join(self, batch: Minibatch, count: int) -> int:
+        """Assignments for the documents of a minibatch that have none; returns the number of token draws."""
+        documents = batch.documents[~self.seen[batch.documents]]
+        if not len(documents):
+            return 0
+        if len(documents) < len(batch.documents):
+            batch = self.source.minibatch(documents)
+        starts, ends, draws = self.source.starts[documents], self.source.starts[documents + 1], 0
+        if self.seen.sum() < self.start_size:
+            uniform = self._generator(4, count).integers(
+                self.settings.n_topics, size=batch.num_tokens, dtype=self.assignments.dtype
+            )
+            scatter(starts, ends, uniform, self.assignments)
+        else:
+            draws = batch.num_tokens * self.settings.first_sweeps
+            redraw(
+                batch,
+                starts,
+                self.assignments,
+                self._mean(batch.vocabulary),
+                self.document_prior,
+                sweeps=self.settings.first_sweeps,
+                first=True,
+                **self._names(count, "first assignments"),
+            )
+        counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
+        add_counts(batch.words, batch.counts, gather(starts, ends, self.assignments), counts)
+        self.word_topic[batch.vocabulary] += counts
+        cuts = np.searchsorted(batch.vocabulary, self.bounds)
+        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
+            self.in_parts[part] += counts[begin:end].sum(axis=0)
+        self.seen[documents] = True
+        if self.seen.all():
+            self.complete_at = count
+        return draws
+
+    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
+        """See `TopicMove.count_after`."""
+        paces, remaining = [step()], seconds
+        while (remaining := remaining - paces[-1]) > (1 - PILOT_SHARE) * seconds:
+            paces.append(step())
+        at = count + len(paces)
+        pace, joining = float(np.median(paces[len(paces) // 2 :])), 0
+        if self.complete_at < 0:
+            joining = -(-len(self.seen) // self.batch_size)
+            remaining -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
+        return max(2 * at, at + joining + 2, at + int(remaining / pace))
+
+    def _compile(self) -> None:
+        """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""
+        nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.settings.n_topics))
+        starts, names = nothing.documents, {"seed": 0, "chain": 0, "step": 0}
+        topics, prior = one[:0].astype(np.float32), self.settings.document_prior
+        redraw(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, **names)
+        tokens = gather(starts, starts, self.assignments)
+        add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
+        masses, bounds = self._masses(0), self.bounds
+        counts = (self.word_topic, self.in_parts)
+        redraw_collapsed(
+            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, **names
+        )
+        draw_topics(*self._counts(), nothing.vocabulary, 1.0, **names)
+
+    def _documents_with(self, wanted: int | None, tokens: int) -> int:
+        """About as many documents as hold some tokens, unless told; at least one and at most all."""
+        if wanted is None:
+            wanted = -(-tokens * self.source.num_documents // self.source.num_tokens)
+        return max(1, min(wanted, self.source.num_documents))
+
+    def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
+        """N and its sums over words."""
+        num_topics = self.settings.n_topics
+        return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
+
+    def _learn(self, count: int) -> None:
+        """Draw alpha after the last minibatch of a pass over all documents."""
+        learn, steps = self.settings.learn_doc_topic_prior, -(-len(self.seen) // self.batch_size)
+        if learn == "no" or self.complete_at < 0 or (count - self.complete_at) % steps:
+            return
+        rng, kept = self._generator(3, count), (self.source.starts, self.assignments)
+        self.alpha = draw_document_prior(self.alpha, *kept, learn == "symmetric", rng)
+
+    def _names(self, count: int, of: str) -> dict[str, int]:
+        """What names the random streams of a step's kernels."""
+        return {"seed": self.seed, "chain": self.chain, "step": 3 * count + STREAMS.index(of)}
+
+    def _generator(self, purpose: int, count: int) -> np.random.Generator:
+        return np.random.Generator(
+            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, purpose, count])
+        )
+
+    def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
+        """The parts' masses rho given all assignments."""
+        prior = self.settings.topic_word_prior * np.diff(self.bounds)[:, None]
+        shapes = prior + self.in_parts[:, : self.settings.n_topics]
+        if len(shapes) == 1:
+            return np.ones(shapes.shape)
+        gammas = self._generator(2, count).standard_gamma(shapes)
+        return gammas / gammas.sum(axis=0)
+
+    def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
+        counts, totals = self._counts()
+        return expected_topics(counts[words], totals, self.settings.topic_word_prior, self.source.num_words)

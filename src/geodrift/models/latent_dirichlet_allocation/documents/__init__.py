@@ -1,0 +1,1 @@
+"""Documents: minibatches, draws of assignments given the topics, and mixtures."""

@@ -1,0 +1,225 @@
+r"""Exact draws of topic assignments given the topics, document by document.
+
+With the topics :math:`\pi` fixed and a document's mixture integrated out, token i of word w has
+
+.. math:: p(z_i = k \mid z_{-i}) \propto (\alpha_k + n_{dk}^{-i})\, \pi_{kw}
+
+(Patterson and Teh 2013, eq. 11, with the normalised topics of their eq. 8). The sum has a part of the
+document, in which only its own topics count, and a part of the prior, :math:`\alpha_k \pi_{kw}`, whose
+cumulative sums are one table for all tokens of a word, exact because the topics are fixed. A draw costs the
+number of topics in the document, and log K more where it falls on the prior's part.
+"""
+
+import numba
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.kernels._random_streams import next_word, open_family, open_member
+from geodrift.kernels._two_forms import TwoForms
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
+
+_TO_UNIT = np.float32(2.0**-24)
+
+
+def _prior_tables(topics: np.ndarray, doc_topic_prior: np.ndarray) -> np.ndarray:
+    tables = np.empty_like(topics)
+    for word in numba.prange(topics.shape[0]):
+        total = np.float32(0.0)
+        for topic in range(topics.shape[1]):
+            total += doc_topic_prior[topic] * topics[word, topic]
+            tables[word, topic] = total
+    return tables
+
+
+_tables_of = TwoForms(_prior_tables, worth_threads=200_000)
+
+
+def prior_tables(topics: Float[np.ndarray, "W K"], doc_topic_prior: Float[np.ndarray, " K"]) -> np.ndarray:
+    """Cumulative sums over k of alpha_k pi_kw, [W, K] float32."""
+    return _tables_of(topics.size, topics, doc_topic_prior)
+
+
+@numba.njit(cache=True)
+def _above(table: np.ndarray, value: float) -> int:
+    """The first place whose entry exceeds ``value``."""
+    low, high = 0, table.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if table[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@numba.njit(cache=True)
+def _sweeps(
+    words: np.ndarray,
+    counts: np.ndarray,
+    assignments: np.ndarray,
+    topics: np.ndarray,
+    tables: np.ndarray,
+    num_sweeps: int,
+    first: bool,
+    stream: np.uint64,
+) -> None:
+    """Sweeps over one document's tokens, in order; ``assignments`` holds a word's tokens side by side.
+
+    The first of all sweeps has nothing to take away: each token is drawn given those before it.
+    """
+    num_topics = topics.shape[1]
+    numbers = np.zeros(num_topics, np.int32)  # n_dk
+    present = np.empty(num_topics, np.int32)  # the topics with n_dk > 0, in any order
+    place = np.empty(num_topics, np.int32)  # of each in ``present``
+    sums = np.empty(num_topics, np.float32)
+    size = 0
+    for topic in assignments[: 0 if first else assignments.shape[0]]:
+        if numbers[topic] == 0:
+            present[size], place[topic] = topic, size
+            size += 1
+        numbers[topic] += 1
+    for sweep in range(num_sweeps):
+        token = 0
+        for entry in range(words.shape[0]):
+            word = words[entry]
+            row, table = topics[word], tables[word]
+            for _ in range(counts[entry]):
+                if not (first and sweep == 0):
+                    topic = np.int64(assignments[token])
+                    numbers[topic] -= 1
+                    if numbers[topic] == 0:
+                        size -= 1
+                        last = present[size]
+                        present[place[topic]], place[last] = last, place[topic]
+                own = np.float32(0.0)
+                for i in range(size):
+                    own += np.float32(numbers[present[i]]) * row[present[i]]
+                    sums[i] = own
+                bits, stream = next_word(stream)
+                at = np.float32(bits >> np.uint64(40)) * _TO_UNIT * (own + table[num_topics - 1])
+                if at < own:
+                    i = 0
+                    while sums[i] <= at:
+                        i += 1
+                    topic = np.int64(present[i])
+                else:
+                    topic = _above(table, at - own)
+                if numbers[topic] == 0:
+                    present[size], place[topic] = topic, size
+                    size += 1
+                numbers[topic] += 1
+                assignments[token] = topic
+                token += 1
+
+
+def _redraw(
+    documents: np.ndarray,
+    indptr: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    starts: np.ndarray,
+    assignments: np.ndarray,
+    topics: np.ndarray,
+    tables: np.ndarray,
+    num_sweeps: int,
+    first: bool,
+    seed: int,
+    chain: int,
+    step: int,
+) -> None:
+    family = open_family(seed, chain, step)
+    for row in numba.prange(documents.shape[0]):
+        entries = slice(indptr[row], indptr[row + 1])
+        end = starts[row] + counts[entries].sum()
+        _sweeps(
+            words[entries],
+            counts[entries],
+            assignments[starts[row] : end],
+            topics,
+            tables,
+            num_sweeps,
+            first,
+            open_member(family, documents[row]),
+        )
+
+
+_redraw_forms = TwoForms(_redraw, worth_threads=10_000)
+
+
+def redraw(
+    batch: Minibatch,
+    starts: Int[np.ndarray, " S"],
+    assignments: Int[np.ndarray, " n"],
+    topics: Float[np.ndarray, "W K"],
+    doc_topic_prior: Float[np.ndarray, " K"],
+    *,
+    sweeps: int,
+    first: bool,
+    seed: int,
+    chain: int,
+    step: int,
+) -> None:
+    """Sweeps over the tokens of a minibatch, in place.
+
+    Args:
+        batch: Its documents' numbers name their random streams.
+        starts: Where each document's tokens begin in ``assignments``.
+        assignments: z of all tokens, in the order of the entries.
+        topics: pi of the minibatch's words, float32.
+        doc_topic_prior: alpha, float32.
+        sweeps: Sweeps over each document.
+        first: Whether these documents have no assignments yet.
+        seed: Seed of the chain's random numbers.
+        chain: Number of the chain.
+        step: Number that names the random streams, with the three others.
+    """
+    tables = prior_tables(topics, doc_topic_prior)
+    rows, work = batch.indptr, sweeps * batch.num_tokens
+    _redraw_forms(
+        work,
+        batch.documents,
+        rows,
+        batch.words,
+        batch.counts,
+        starts,
+        assignments,
+        topics,
+        tables,
+        sweeps,
+        first,
+        seed,
+        chain,
+        step,
+    )
+
+
+@numba.njit(cache=True)
+def gather(starts: np.ndarray, ends: np.ndarray, assignments: np.ndarray) -> np.ndarray:
+    """The assignments of some documents, end to end."""
+    out = np.empty((ends - starts).sum(), assignments.dtype)
+    at = 0
+    for row in range(starts.shape[0]):
+        length = ends[row] - starts[row]
+        out[at : at + length] = assignments[starts[row] : ends[row]]
+        at += length
+    return out
+
+
+@numba.njit(cache=True)
+def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignments: np.ndarray) -> None:
+    """Put back what `gather` took."""
+    at = 0
+    for row in range(starts.shape[0]):
+        length = ends[row] - starts[row]
+        assignments[starts[row] : ends[row]] = gathered[at : at + length]
+        at += length
+
+
+@numba.njit(cache=True)
+def add_counts(words: np.ndarray, counts: np.ndarray, after: np.ndarray, word_topic: np.ndarray) -> None:
+    """Count assignments ``after``, in the order of the entries, in N [V, K]."""
+    token = 0
+    for entry in range(words.shape[0]):
+        for _ in range(counts[entry]):
+            word_topic[words[entry], after[token]] += 1
+            token += 1

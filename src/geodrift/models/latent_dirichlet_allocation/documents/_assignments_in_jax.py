@@ -1,0 +1,110 @@
+"""Exact draws of topic assignments given the topics as one compiled program, for devices other than CPUs.
+
+Patterson and Teh (2013), eq. 11, with normalised topics. Documents of about one length run side by side,
+their tokens one after another; every draw looks at all topics, which is what such devices do well.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
+
+SHORTEST = 16  # tokens: documents are padded to this or to a power of two
+MOST_NUMBERS = 2**26  # documents times topics that run side by side
+
+
+def redraw(
+    batch: Minibatch,
+    starts: Int[np.ndarray, " S"],
+    assignments: Int[np.ndarray, " n"],
+    topics: Float[np.ndarray, "W K"],
+    doc_topic_prior: Float[np.ndarray, " K"],
+    *,
+    sweeps: int,
+    first: bool,
+    seed: int,
+    chain: int,
+    step: int,
+) -> None:
+    """Sweeps over the tokens of a minibatch, in place: see `_assignment_kernel.redraw`."""
+    tokens = np.repeat(batch.words, batch.counts)
+    ends = np.append(0, np.cumsum(batch.counts, dtype=np.int64))[batch.indptr]
+    begins, lengths = ends[:-1], np.diff(ends)
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), chain), np.uint32(step))
+    padded = jnp.asarray(_padded(topics, _power_of_two(len(topics))))
+    for length in np.unique(_power_of_two(lengths)):
+        rows = np.flatnonzero((_power_of_two(lengths) == length) & (lengths > 0))
+        most = max(1, MOST_NUMBERS // topics.shape[1])
+        for block in np.array_split(rows, -(-len(rows) // most) or 1):
+            if not len(block):
+                continue
+            inside = np.arange(length) < lengths[block, None]
+            at = np.where(inside, begins[block, None] + np.arange(length), 0)
+            places = np.where(inside, starts[block, None] + np.arange(length), 0)
+            size = int(_power_of_two(len(block)))
+            drawn = _sweeps(
+                key,
+                _padded(batch.documents[block], size),
+                _padded(tokens[at], size),
+                _padded(inside, size),
+                _padded(assignments[places].astype(np.int32), size),
+                padded,
+                doc_topic_prior,
+                sweeps,
+                first,
+            )
+            assignments[places[inside]] = np.asarray(drawn)[: len(block)][inside]
+
+
+@partial(jax.jit, static_argnames=("sweeps", "first"))
+def _sweeps(
+    key: Key[Array, ""],
+    documents: Int[Array, " B"],
+    tokens: Int[Array, "B L"],
+    inside: Bool[Array, "B L"],
+    assignments: Int[Array, "B L"],
+    topics: Float[Array, "W K"],
+    doc_topic_prior: Float[Array, " K"],
+    sweeps: int,
+    first: bool,
+) -> Int[Array, "B L"]:
+    """New assignments; where a place is not ``inside`` its document, nothing new."""
+    num_topics, length = topics.shape[1], tokens.shape[1]
+    one_hot = partial(jax.nn.one_hot, num_classes=num_topics, dtype=topics.dtype)
+    uniform = partial(jax.random.uniform, shape=(length,), dtype=topics.dtype)
+    keys = jax.vmap(lambda document: jax.random.fold_in(key, document))(documents)
+    numbers = jnp.zeros((len(tokens), num_topics), topics.dtype)  # n_dk
+    if not first:
+        rows = jnp.arange(len(tokens))[:, None]
+        numbers = numbers.at[rows, assignments].add(inside.astype(topics.dtype))
+
+    def sweep(number: Int[Array, ""], state: tuple) -> tuple:
+        uniforms = jax.vmap(lambda k: uniform(jax.random.fold_in(k, number)))(keys)
+        counted = jnp.logical_not(first) | (number > 0)
+
+        def token(i: Int[Array, ""], state: tuple) -> tuple:
+            numbers, assignments = state
+            here, old = inside[:, i], assignments[:, i]
+            numbers -= one_hot(old) * (here & counted)[:, None]
+            sums = jnp.cumsum((doc_topic_prior + numbers) * topics[tokens[:, i]], axis=1)
+            at = uniforms[:, i, None] * sums[:, -1:]
+            new = jnp.minimum(jnp.sum(sums <= at, axis=1), num_topics - 1)
+            numbers += one_hot(new) * here[:, None]
+            return numbers, assignments.at[:, i].set(jnp.where(here, new, old).astype(old.dtype))
+
+        return jax.lax.fori_loop(0, length, token, state)
+
+    return jax.lax.fori_loop(0, sweeps, sweep, (numbers, assignments))[1]
+
+
+def _power_of_two(length: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
+    return 2 ** np.ceil(np.log2(np.maximum(length, SHORTEST))).astype(np.int64)
+
+
+def _padded(rows: np.ndarray, size: int) -> np.ndarray:
+    """Zeros after the rows, so that few shapes have to be compiled."""
+    return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])

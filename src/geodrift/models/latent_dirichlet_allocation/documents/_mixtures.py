@@ -1,0 +1,114 @@
+r"""Mixtures of documents given topic draws: posterior mean and interval.
+
+Under each draw of the topics a document's assignments are sampled by collapsed Gibbs steps. Given them, its
+mixture is Dirichlet(alpha + n_d): the mean is the average of those Dirichlets' means (Rao and Blackwell), the
+interval's ends are quantiles of a draw from each.
+"""
+
+import math
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import ArrayLike, Float
+
+from geodrift.kernels._gamma import gamma
+from geodrift.kernels._normal_exponential import exponential
+from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._two_forms import TwoForms
+from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
+    DocumentSampler,
+    checked_counts,
+    checked_prior,
+    checked_topics,
+)
+from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._word_intervals import INTERVAL
+
+FIRST_SWEEPS = 20  # before the first draw of a document's mixture
+BURN_IN = 5  # sweeps under each later topic draw, from where the last one ended, before those that count
+DRAWS_PER_TOPIC_DRAW = 10
+NUMBERS_AT_ONCE = 2**24  # mixture components that are held
+
+
+def document_mixtures(
+    counts: sp.csr_matrix,
+    topics: Float[np.ndarray, "N K V"],
+    doc_topic_prior: ArrayLike,
+    *,
+    seed: int = 0,
+) -> dict[str, Float[np.ndarray, "D K"]]:
+    """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
+
+    Both are over topics, assignments and mixtures. A document's numbers are a function of its words, the
+    topics, the prior and the seed, whatever documents are beside it.
+
+    Args:
+        counts: Whole numbers, [D, V]; a row without a token has the prior's mixture.
+        topics: Aligned draws; rows sum to 1.
+        doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
+        seed: Of the assignments and the mixtures.
+
+    Returns:
+        ``{"mean", "low", "high"}``, each [D, K] float32.
+
+    Raises:
+        ValueError: Shapes disagree, or a value is outside what its line allows.
+    """
+    counts = checked_counts(counts)
+    topics = checked_topics(topics, counts.shape[1])
+    prior = checked_prior(doc_topic_prior, *topics.shape[:2])
+    num_draws, num_topics = prior.shape
+    block = max(1, NUMBERS_AT_ONCE // (num_draws * DRAWS_PER_TOPIC_DRAW * num_topics))
+    out = {name: np.empty((counts.shape[0], num_topics), np.float32) for name in ("mean", "low", "high")}
+    for start in range(0, counts.shape[0], block):
+        rows = slice(start, start + block)
+        mean, draws = _sampled(counts[rows], topics, prior, seed)
+        out["mean"][rows] = mean
+        out["low"][rows], out["high"][rows] = np.quantile(draws, INTERVAL, axis=0)
+    return out
+
+
+def _sampled(
+    counts: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], prior: Float[np.ndarray, "N K"], seed: int
+) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
+    """Means, and all draws of the mixtures."""
+    num_draws, num_topics = prior.shape
+    sampler = DocumentSampler(counts, num_topics, content_names(counts), seed)
+    mean = np.zeros((counts.shape[0], num_topics))
+    draws = np.empty((num_draws * DRAWS_PER_TOPIC_DRAW, counts.shape[0], num_topics), np.float32)
+    for number, draw in enumerate(topics):
+        sampler.under(draw, prior[number])
+        sampler.sweep(number, 0, BURN_IN if number else FIRST_SWEEPS)
+        for i in range(DRAWS_PER_TOPIC_DRAW):
+            numbers = sampler.sweep(number, 1 + i)
+            mean += sampler.mean_mixtures(numbers)
+            at = number * DRAWS_PER_TOPIC_DRAW + i
+            # Streams of assignments have names from 0.
+            names = sampler.batch.documents
+            _draw_dirichlets_forms(numbers.size, numbers, sampler.prior, names, seed, -1 - at, draws[at])
+    return mean / len(draws), draws
+
+
+def _draw_dirichlets(
+    counts: np.ndarray, prior: np.ndarray, names: np.ndarray, seed: int, step: int, out: np.ndarray
+) -> None:
+    """A draw of Dirichlet(prior + counts) in every row."""
+    family = open_family(seed, -1, step)
+    for row in numba.prange(counts.shape[0]):
+        stream = open_member(family, names[row])
+        logs = np.empty(counts.shape[1])
+        for topic in range(counts.shape[1]):
+            # Gamma(s) = Gamma(s + 1) U^(1/s), in logarithms: of small shapes all draws may underflow.
+            shape = prior[topic] + counts[row, topic]
+            draw, stream = gamma(shape + 1.0, stream)
+            fall, stream = exponential(stream)
+            logs[topic] = math.log(draw) - fall / shape
+        largest, total = logs.max(), 0.0
+        for topic in range(counts.shape[1]):
+            total += math.exp(logs[topic] - largest)
+        for topic in range(counts.shape[1]):
+            out[row, topic] = math.exp(logs[topic] - largest) / total
+
+
+_draw_dirichlets_forms = TwoForms(_draw_dirichlets, worth_threads=20_000)

@@ -1,0 +1,208 @@
+r"""Held-out perplexity of topics by document completion: Wallach, Murray, Salakhutdinov and Mimno (2009).
+
+Every document's tokens are split into observed ones, from which its mixture is inferred with the topics
+fixed, and held-out ones, which are scored. With N topic draws :math:`\phi^{(n)}` and M sweeps after the
+burn-in,
+
+.. math:: p(w \mid d) = \frac1N \sum_n \sum_k \hat\theta^{(n)}_{dk} \phi^{(n)}_{kw}, \qquad
+    \hat\theta^{(n)}_{dk} = \frac1M \sum_m \frac{n^{(m)}_{dk} + \alpha_k}{n_d + \sum_j \alpha_j}, \qquad
+    \mathrm{perplexity} = \exp\Big(-\frac{1}{H} \sum_{d, w} \log p(w \mid d)\Big)
+
+over all H held-out tokens w of all documents d.
+"""
+
+import dataclasses
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import ArrayLike, Float, Int
+
+from geodrift.kernels._threads import start_threads
+from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
+    DocumentSampler,
+    checked_counts,
+    checked_prior,
+    checked_topics,
+)
+from geodrift.models.latent_dirichlet_allocation.evaluation._token_split import Split, split_tokens
+from geodrift.models.topics._plain_numbers import plain_number
+
+_DOCUMENTS_AT_ONCE = 8192
+
+
+@dataclasses.dataclass(frozen=True)
+class CompletionScore:
+    """What `completion_perplexity` returns.
+
+    Attributes:
+        perplexity: Infinite where a held-out token has probability 0.
+        log_likelihood_per_token: Minus its logarithm.
+        standard_error: Of that logarithm, over documents: how far another sample of documents might move
+            it. Two models scored on the same tokens differ by less than this suggests: compare them
+            document by document. NaN where the perplexity is infinite.
+        held_out_tokens: H.
+        observed_tokens: Of the documents that are scored.
+        impossible_tokens: Held-out tokens of probability 0.
+        documents: D.
+        documents_scored: Those with two tokens or more.
+        documents_empty: Those without a token.
+        documents_of_one_token: Of these there is nothing to observe.
+        draws: N.
+        document_log_likelihood: Of each document's held-out tokens, [D]; 0 where there are none.
+        document_held_out_tokens: [D].
+    """
+
+    perplexity: float
+    log_likelihood_per_token: float
+    standard_error: float
+    held_out_tokens: int
+    observed_tokens: int
+    impossible_tokens: int
+    documents: int
+    documents_scored: int
+    documents_empty: int
+    documents_of_one_token: int
+    draws: int
+    document_log_likelihood: Float[np.ndarray, " D"] = dataclasses.field(repr=False)
+    document_held_out_tokens: Int[np.ndarray, " D"] = dataclasses.field(repr=False)
+
+    def to_dict(self) -> dict:
+        """The numbers, for JSON, without those of each document; None for what is infinite or NaN."""
+        return {
+            field.name: plain_number(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if not field.name.startswith("document_")
+        }
+
+
+def completion_perplexity(
+    counts: sp.csr_matrix,
+    topics: Float[np.ndarray, "*N K V"],
+    doc_topic_prior: Float[ArrayLike, "*K"],
+    *,
+    held_out: float = 0.1,
+    seed: int = 0,
+    sweeps: int = 50,
+    burn_in: int = 25,
+) -> CompletionScore:
+    r"""Perplexity of held-out tokens given the rest of their documents.
+
+    The probability of a token is averaged over topic draws before its logarithm is taken. Documents of
+    fewer than two tokens are passed over and counted. Each draw's mixtures are sampled from scratch, by
+    ``sweeps`` sweeps after an initial one.
+
+    Args:
+        counts: Whole numbers, [D, V].
+        topics: One set of topics [K, V], or draws [N, K, V]; rows sum to 1 and need not be aligned.
+        doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
+        held_out: Share of each document's tokens that is scored.
+        seed: Of the split and of the sampling.
+        sweeps: Of the sampler over each document.
+        burn_in: Those of them that are passed over.
+
+    Raises:
+        ValueError: Shapes disagree, a value is outside what its line allows, or no document has two tokens.
+    """
+    if not (int(sweeps) == sweeps and int(burn_in) == burn_in and 0 <= burn_in < sweeps):
+        raise ValueError(
+            f"burn_in must be a whole number from 0 and below sweeps, got {burn_in!r} of {sweeps!r}"
+        )
+    counts = checked_counts(counts)
+    topics = checked_topics(topics, counts.shape[1])
+    prior = checked_prior(doc_topic_prior, *topics.shape[:2])
+    split = split_tokens(counts, held_out, seed)
+    if split.held_out.nnz == 0:
+        raise ValueError(f"none of the {counts.shape[0]} documents has two tokens: there is nothing to score")
+    probabilities = np.zeros(split.held_out.nnz)
+    for start in range(0, counts.shape[0], _DOCUMENTS_AT_ONCE):
+        documents = slice(start, min(start + _DOCUMENTS_AT_ONCE, counts.shape[0]))
+        entries = slice(split.held_out.indptr[documents.start], split.held_out.indptr[documents.stop])
+        part = Split(split.observed[documents], split.held_out[documents])
+        _add_probabilities(
+            part, topics, prior, start, (int(seed), int(sweeps), int(burn_in)), probabilities[entries]
+        )
+    return _score(counts, split, probabilities / len(topics), len(topics))
+
+
+def _add_probabilities(
+    split: Split,
+    topics: Float[np.ndarray, "N K V"],
+    prior: Float[np.ndarray, "N K"],
+    first: int,
+    plan: tuple[int, int, int],
+    out: Float[np.ndarray, " nnz"],
+) -> None:
+    """Add each held-out entry's probability under each draw; ``first`` is the first document's number."""
+    start_threads()
+    seed, sweeps, burn_in = plan
+    names = first + np.arange(split.observed.shape[0])
+    for number, stored in enumerate(topics):
+        draw = stored / stored.sum(axis=1, keepdims=True, dtype=np.float64)
+        mixtures = fold_in(split.observed, draw, prior[number], names, seed, sweeps, burn_in, number)
+        _mix(split.held_out.indptr, split.held_out.indices, mixtures, np.ascontiguousarray(draw.T), out)
+
+
+def fold_in(
+    observed: sp.csr_matrix,
+    topics: Float[np.ndarray, "K V"],
+    prior: Float[np.ndarray, " K"],
+    names: Int[np.ndarray, " D"],
+    seed: int,
+    sweeps: int,
+    burn_in: int,
+    draw: int = 0,
+) -> Float[np.ndarray, "D K"]:
+    """Posterior mean of each document's mixture given its tokens and one set of topics."""
+    sampler = DocumentSampler(observed, len(topics), names, seed).under(topics, prior)
+    sampler.sweep(draw, 0, 1 + burn_in)
+    total = np.zeros((observed.shape[0], len(topics)))
+    for step in range(1, sweeps - burn_in + 1):
+        total += sampler.sweep(draw, step)
+    return sampler.mean_mixtures(total / (sweeps - burn_in))
+
+
+@numba.njit(cache=True, parallel=True)
+def _mix(
+    indptr: np.ndarray, indices: np.ndarray, mixtures: np.ndarray, topics: np.ndarray, out: np.ndarray
+) -> None:
+    """Add sum_k theta_dk phi_kw for every entry (d, w); ``topics`` is [V, K]."""
+    for row in numba.prange(indptr.shape[0] - 1):
+        for entry in range(indptr[row], indptr[row + 1]):
+            total = 0.0
+            for topic in range(mixtures.shape[1]):
+                total += mixtures[row, topic] * topics[indices[entry], topic]
+            out[entry] += total
+
+
+def _score(
+    counts: sp.csr_matrix, split: Split, probabilities: Float[np.ndarray, " nnz"], num_draws: int
+) -> CompletionScore:
+    tokens, rows = split.held_out.data, np.repeat(np.arange(counts.shape[0]), np.diff(split.held_out.indptr))
+    with np.errstate(divide="ignore"):
+        terms = tokens * np.log(probabilities)
+    by_document = np.bincount(rows, weights=terms, minlength=counts.shape[0])
+    held = np.bincount(rows, weights=tokens, minlength=counts.shape[0]).astype(np.int64)
+    mean, scored = float(terms.sum() / tokens.sum()), held > 0
+    error = float("nan")
+    if np.isfinite(mean):
+        # Of a ratio of two sums over documents, by the usual linearisation.
+        deviations = by_document[scored] - mean * held[scored]
+        number = int(scored.sum())
+        error = float(np.sqrt((deviations**2).sum() * number / max(number - 1, 1)) / held.sum())
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    return CompletionScore(
+        perplexity=float(np.exp(-mean)),
+        log_likelihood_per_token=mean,
+        standard_error=error,
+        held_out_tokens=int(held.sum()),
+        observed_tokens=int(lengths[scored].sum() - held.sum()),
+        impossible_tokens=int(tokens[probabilities <= 0.0].sum()),
+        documents=counts.shape[0],
+        documents_scored=int(scored.sum()),
+        documents_empty=int((lengths == 0).sum()),
+        documents_of_one_token=int((lengths == 1).sum()),
+        draws=num_draws,
+        document_log_likelihood=by_document,
+        document_held_out_tokens=held,
+    )

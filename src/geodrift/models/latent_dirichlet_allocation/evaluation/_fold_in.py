@@ -1,0 +1,143 @@
+"""Topic assignments of documents given fixed topics, and what they say of the documents' mixtures."""
+
+from typing import Self
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import ArrayLike, Float, Int
+
+from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import prior_tables, redraw
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
+
+ROW_SUM_TOLERANCE = 1e-3
+
+
+class DocumentSampler:
+    """Collapsed Gibbs sampling of some documents' assignments; the topics may change between sweeps.
+
+    A word that no topic can emit says nothing of a mixture: it is drawn as if all topics emitted it alike.
+
+    Args:
+        counts: From `checked_counts`, [D, V].
+        num_topics: K.
+        names: A number for each document, which names its random stream, [D].
+        seed: Of the random numbers.
+    """
+
+    def __init__(
+        self, counts: sp.csr_matrix, num_topics: int, names: Int[np.ndarray, " D"], seed: int
+    ) -> None:
+        self.seed, self.num_topics = int(seed), num_topics
+        vocabulary, words = np.unique(counts.indices, return_inverse=True)
+        self.batch = Minibatch(
+            np.asarray(names, np.int64),
+            counts.indptr.astype(np.int32),
+            words.astype(np.int32),
+            counts.data.astype(np.int32),
+            vocabulary,
+        )
+        self.bounds = np.concatenate([[0], np.cumsum(counts.data, dtype=np.int64)])[counts.indptr]
+        self.lengths = np.diff(self.bounds)
+        self.assignments = np.zeros(self.bounds[-1], np.uint8 if num_topics <= 2**8 else np.uint16)
+        self._first = True
+
+    def under(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> Self:
+        """Sweep under these topics and this document prior from now on."""
+        self.prior = prior.astype(np.float32)
+        self._topics = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
+        self._topics[prior_tables(self._topics, self.prior)[:, -1] == 0.0] = 1.0
+        return self
+
+    def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
+        """Sweeps whose random numbers are named by ``draw`` and ``step``; returns n_dk after the last.
+
+        The first of all gives each token a topic given those before it.
+        """
+        redraw(
+            self.batch,
+            self.bounds[:-1],
+            self.assignments,
+            self._topics,
+            self.prior,
+            sweeps=times,
+            first=self._first,
+            seed=self.seed,
+            chain=-1 - draw,  # the engines' chains have numbers from 0
+            step=step,
+        )
+        self._first = False
+        return _topic_counts(self.bounds, self.assignments, self.num_topics)
+
+    def mean_mixtures(self, counts: Float[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
+        """The mixtures' mean given topic counts, (n_dk + alpha_k) / (n_d + sum alpha)."""
+        prior = self.prior.astype(np.float64)
+        return (counts + prior) / (self.lengths + prior.sum())[:, None]
+
+
+@numba.njit(cache=True)
+def _topic_counts(bounds: np.ndarray, assignments: np.ndarray, num_topics: int) -> np.ndarray:
+    counts = np.zeros((bounds.shape[0] - 1, num_topics), np.int32)
+    for row in range(counts.shape[0]):
+        for token in range(bounds[row], bounds[row + 1]):
+            counts[row, assignments[token]] += 1
+    return counts
+
+
+def checked_counts(counts: sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"]) -> sp.csr_matrix:
+    """Counts in canonical form: int32, sorted, without zeros or repeated entries; a copy.
+
+    Raises:
+        ValueError: A count is negative, not finite, or not a whole number.
+    """
+    rows = sp.csr_matrix(counts, copy=True)
+    rows.sum_duplicates()
+    rows.sort_indices()
+    wrong = ~((rows.data >= 0) & (rows.data == np.rint(rows.data)) & (rows.data < 2**31))
+    if wrong.any():
+        raise ValueError(
+            f"counts must be whole numbers from 0, got {rows.data[wrong][0]!r}: each token has a topic"
+        )
+    rows.data = rows.data.astype(np.int32)
+    rows.eliminate_zeros()
+    return rows
+
+
+def checked_topics(topics: Float[np.ndarray, "*N K V"], num_words: int) -> Float[np.ndarray, "N K V"]:
+    """Topics as [draw, topic, word].
+
+    Raises:
+        ValueError: The shape does not fit the words, or a row is not a probability vector.
+    """
+    topics = np.asarray(topics)
+    topics = topics[None] if topics.ndim == 2 else topics
+    if topics.ndim != 3 or topics.shape[2] != num_words or topics.size == 0:
+        raise ValueError(
+            f"topics must be [topic, word] or [draw, topic, word] with {num_words} words, "
+            f"got shape {topics.shape}"
+        )
+    for number, draw in enumerate(topics):
+        off = np.abs(draw.sum(axis=1, dtype=np.float64) - 1.0).max()
+        if not (off <= ROW_SUM_TOLERANCE and draw.min() >= 0.0):
+            raise ValueError(
+                f"each topic must be probabilities that sum to 1; in draw {number} the worst sum is off by "
+                f"{off:.3g} and the least entry is {draw.min():.3g}"
+            )
+    return topics
+
+
+def checked_prior(doc_topic_prior: ArrayLike, num_draws: int, num_topics: int) -> Float[np.ndarray, "N K"]:
+    """Alpha for each draw: from one number, K of them, or [N, K].
+
+    Raises:
+        ValueError: The shape fits neither, or a value is not positive and finite.
+    """
+    prior = np.asarray(doc_topic_prior, np.float64)
+    if prior.shape not in ((), (num_topics,), (num_draws, num_topics)):
+        raise ValueError(
+            f"doc_topic_prior must be one number, {num_topics} numbers or [{num_draws}, {num_topics}], "
+            f"got shape {prior.shape}"
+        )
+    if not (np.isfinite(prior).all() and (prior > 0).all()):
+        raise ValueError(f"doc_topic_prior must be positive and finite, got {doc_topic_prior!r}")
+    return np.broadcast_to(prior, (num_draws, num_topics))

@@ -1,0 +1,59 @@
+"""What draws say of topics: one order for all of them, their mean, and their words with intervals."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.topics import _alignment
+from geodrift.models.topics._word_intervals import check_vocabulary, leading_words
+
+
+def common_order(topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
+    """For each draw the topic that stands in each place; what else is stored for each topic goes with it.
+
+    Draws are matched by Bhattacharyya's coefficient, the sum over words of sqrt(p q).
+    """
+    return _alignment.common_order(topics, np.sqrt)
+
+
+def align(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "N K V"]:
+    """Topics of all draws (of all chains, one after the other) in their `common_order`."""
+    return _alignment.align(topics, np.sqrt)
+
+
+def in_order_of(
+    topics: Float[np.ndarray, "K V"], reference: Float[np.ndarray, "K V"]
+) -> Float[np.ndarray, "K V"]:
+    """The same topics, each in the place of the one of ``reference`` that it resembles."""
+    return topics[_alignment.matched(topics[None], np.sqrt(reference), np.sqrt)[0]]
+
+
+def mean_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
+    """Posterior mean of each aligned topic's probabilities; rows sum to 1."""
+    mean = topics.mean(axis=0, dtype=np.float64)
+    return (mean / mean.sum(axis=1, keepdims=True)).astype(topics.dtype)
+
+
+def summarise_topics(
+    topics: Float[np.ndarray, "N K V"], vocabulary: Sequence[str], *, top: int = 10
+) -> list[dict]:
+    """Each topic's most probable words, with 90% intervals.
+
+    Args:
+        topics: Aligned draws.
+        vocabulary: V words.
+        top: Words of each topic.
+
+    Returns:
+        For each topic ``{"topic", "words"}``, a word being ``{"word", "weight", "low", "high", "p_top10"}``:
+        posterior mean of its probability, ends of the 90% interval, and the posterior probability of being
+        among the topic's ten most probable words.
+
+    Raises:
+        ValueError: The vocabulary has not V words.
+    """
+    check_vocabulary(topics, vocabulary)
+    return [
+        {"topic": k, "words": leading_words(topics[:, k], vocabulary, top)} for k in range(topics.shape[1])
+    ]

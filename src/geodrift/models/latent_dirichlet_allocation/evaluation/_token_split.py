@@ -1,0 +1,53 @@
+"""Observed and held-out tokens of documents."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import checked_counts
+
+_STREAM = 20090
+
+
+class Split(NamedTuple):
+    """Counts of observed and of held-out tokens; their sum is the counts."""
+
+    observed: sp.csr_matrix  # [D, V]
+    held_out: sp.csr_matrix  # [D, V]
+
+
+def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) -> Split:
+    """Split each document's tokens, without replacement.
+
+    The split is a function of the counts, the share and the seed alone, so that all models see the same
+    words. Tokens stand in the order of documents, then of words; token i gets the i-th number of NumPy's
+    ``default_rng([seed, 20090]).random``, and a document's tokens with the smallest numbers are held out:
+    of n tokens ``floor(held_out n + 1/2)``, but at least 1 and at most n - 1, and none of a document of
+    fewer than 2.
+
+    Args:
+        counts: Whole numbers, [D, V].
+        held_out: Share of each document's tokens, between 0 and 1.
+        seed: Of the numbers.
+
+    Raises:
+        ValueError: A count is not a whole number, or an argument is outside what its line allows.
+    """
+    if not 0.0 < held_out < 1.0:
+        raise ValueError(f"held_out must lie between 0 and 1, got {held_out!r}")
+    if not (int(seed) == seed and seed >= 0):
+        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
+    counts = checked_counts(counts)
+    entries = np.repeat(np.arange(counts.nnz), counts.data)  # of each token
+    documents = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[entries]
+    lengths = np.bincount(documents, minlength=counts.shape[0])
+    order = np.lexsort((np.random.default_rng([int(seed), _STREAM]).random(len(entries)), documents))
+    # Sorting leaves each document's tokens in its own stretch.
+    rank = np.arange(len(entries)) - (np.cumsum(lengths) - lengths)[documents]
+    wanted = np.clip(
+        np.floor(held_out * lengths + 0.5), np.minimum(lengths, 2) // 2, np.maximum(lengths - 1, 0)
+    )
+    aside = counts.copy()
+    aside.data = np.bincount(entries[order[rank < wanted[documents]]], minlength=counts.nnz).astype(np.int32)
+    return Split(checked_counts(counts - aside), checked_counts(aside))

@@ -1,0 +1,138 @@
+r"""SCIR's topics for large vocabularies: a word is moved when it is needed, all its missed moves at once.
+
+A step needs pi of the minibatch's words, and a word that no minibatch has visited since s has missed moves
+that merge into one (`_merged_moves`). What needs all words at each step is the sum :math:`\theta_{k\cdot}`.
+In its place stands its mean given what has been drawn,
+
+.. math:: \bar\theta_{k\cdot} = \sum_{\text{up to date}} \theta_{kw}
+    + \sum_{\text{behind}} (B_{s(w)} \theta_{kw} + C_{s(w)} \eta),
+
+whose share of the words that are behind follows from step to step by their common B and C. That is not exact:
+of the sum's variance the part is missing that the words behind have gained since they were last moved, and a
+topic's probabilities are too large or too small by that part, all of them alike. Every `WINDOW` steps all
+words are moved.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._merged_moves import move_words
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import LEAST_SUM, MovedTopics
+
+WINDOW = 64  # steps, at most 255
+LEAST_WORDS = 50_000
+MOST_VISITED = 0.3  # of the words: each is moved twice
+LEAST_SHAPE = 100.0  # of a sum without counts: what is missing of it is then below a tenth
+
+
+def worth_deferring(num_words: int, prior: float, visited: int) -> bool:
+    """Whether V words, each of the Dirichlet parameter ``prior``, are better moved this way.
+
+    Args:
+        num_words: V.
+        prior: eta.
+        visited: Words of a minibatch.
+    """
+    large = num_words >= LEAST_WORDS and prior * num_words >= LEAST_SHAPE
+    return large and visited <= MOST_VISITED * num_words
+
+
+class DeferredTopics(MovedTopics):
+    """theta of every topic and word, of which a step moves the minibatch's words only.
+
+    Args:
+        theta: The start, [V, K], positive.
+        prior: eta.
+        seed: Of the random streams, with ``chain``.
+        chain: Number of the chain.
+
+    Attributes:
+        sums: The mean of the sums over words given what has been drawn.
+        moves: Moves since all words were moved.
+        since: How many of them each word has made or caught up with.
+        left: log B of the moves after each number of them.
+        scale: C of the same.
+        count: Steps taken.
+    """
+
+    def __init__(self, theta: Float[np.ndarray, "V K"], prior: float, seed: int, chain: int) -> None:
+        super().__init__("scir", "posterior", theta, prior, seed, chain)
+        self.moves, self.count = 0, 0
+        self.since = np.zeros(theta.shape[0], np.uint8)
+        self.left, self.scale = (np.zeros((WINDOW + 1, theta.shape[1])) for _ in range(2))
+
+    def of_words(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
+        """Pi of some words, float32, whose missed moves are made."""
+        self._catch_up(words)
+        return super().of_words(words)
+
+    def move(
+        self,
+        words: Int[np.ndarray, " W"],
+        counts: Float[np.ndarray, "W K"],
+        shapes: Float[np.ndarray, " K"],
+        step_size: float,
+        friction: float,
+        count: int,
+    ) -> None:
+        """See `MovedTopics.move`."""
+        del friction
+        self.count = count
+        self._catch_up(words)
+        names = self._names()
+        left = np.log(self._factors(shapes, names)) - step_size
+        scale = np.full_like(left, -np.expm1(-step_size))
+        self.sums = np.exp(left) * self.sums + self.prior * len(self.x) * scale
+        rows = np.zeros(len(words), np.uint8)
+        self._add(move_words(self.x, words, rows, left[None], scale[None], counts, self.prior, 0, **names))
+        before = slice(0, self.moves + 1)
+        self.left[before] += left
+        self.scale[before] = np.exp(left) * self.scale[before] + scale
+        self.moves += 1
+        self.since[words] = self.moves
+        self.count = count + 1
+        if self.moves == WINDOW:
+            self._catch_up(np.arange(len(self.x)))
+            self.moves, self.since[:], self.left[:], self.scale[:] = 0, 0, 0.0, 0.0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit."""
+        return super().state() | {
+            "since": self.since.copy(),
+            "left": self.left.copy(),
+            "scale": self.scale.copy(),
+            "moves": np.array([self.moves, self.count]),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+        super().restore(arrays)
+        self.since, self.left, self.scale = (np.array(arrays[n]) for n in ("since", "left", "scale"))
+        self.moves, self.count = (int(number) for number in arrays["moves"])
+
+    def _present(self) -> Float[np.ndarray, "V K"]:
+        """All words moved, in a copy: whether anybody looks changes no later step."""
+        x = self.x.copy()
+        self._make_missed_moves(x, np.arange(len(x)))
+        return x
+
+    def _catch_up(self, words: Int[np.ndarray, " W"]) -> None:
+        self._add(self._make_missed_moves(self.x, words))
+        self.since[words] = self.moves
+
+    def _make_missed_moves(
+        self, x: Float[np.ndarray, "V K"], words: Int[np.ndarray, " W"]
+    ) -> Float[np.ndarray, " K"]:
+        words = words[self.since[words] < self.moves]
+        if len(words) == 0:
+            return np.zeros_like(self.sums)
+        # Numbers of entries that are those of no other move of the step.
+        moves = self.since[words], self.left, self.scale, None, self.prior, x.size
+        return move_words(x, words, *moves, **self._names())
+
+    def _names(self) -> dict[str, int]:
+        # The assignments' streams have even numbers.
+        return {"seed": self.seed, "chain": self.chain, "step": 2 * self.count + 1}
+
+    def _add(self, changes: Float[np.ndarray, " K"]) -> None:
+        self.sums = np.maximum(self.sums + changes, LEAST_SUM)

@@ -1,0 +1,211 @@
+"""One chain of the spherical admixture model: warm-up, stored draws, and its state.
+
+The state can be put down and taken up bit for bit.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift._errors import Result, SamplingError
+from geodrift.models._plan import Plan
+from geodrift.models._planned_chain import PlannedChain
+from geodrift.models.kit._held_out import HeldOutScore
+from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._latents import Latents, MixtureSampler, initial_latents
+from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
+from geodrift.models.spherical_admixture.sampler._moves import GeodesicMove, Outcome, StochasticMove
+from geodrift.models.spherical_admixture.sampler._temperature import TemperatureRecord
+from geodrift.models.spherical_admixture.sampler._topics import TopicPrior
+
+TEMPERATURE_INTERVAL = 10
+MIXTURE_ADAPTATION = 0.05
+ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
+
+
+class Engine(PlannedChain):
+    """Samples topics and mixtures of one corpus.
+
+    The posterior is Eq. (9) of Liu et al. 2016 (see `TopicPrior`). Topics are [K, V] float32 with unit rows,
+    mixtures [D, K] float32 with rows that sum to 1. A step of size h is the time h of dx = v dt,
+    dv = grad log p dt - C v dt + sqrt(2C) dW on the product of K spheres, at unit mass and temperature.
+    Warm-up and sampling follow the step count, never the clock.
+
+    Args:
+        corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and
+            ``rows(numbers) -> csr_matrix``.
+        settings: See `Settings`.
+        seed: Whole number; the same seed gives the same draws on the same machine.
+        chain: Number of the chain: chains of one seed are independent.
+        held_out: Unit rows, [M, V], to score during the run, or None.
+
+    Raises:
+        ValueError: The corpus has no word with weight, a value that is not finite, or fewer documents than
+            topics.
+    """
+
+    def __init__(
+        self,
+        corpus: Any,
+        settings: Settings,
+        *,
+        seed: int = 0,
+        chain: int = 0,
+        held_out: sp.csr_matrix | None = None,
+    ) -> None:
+        if settings.n_topics > corpus.num_documents:
+            raise ValueError(
+                f"n_topics is {settings.n_topics} but the corpus has {corpus.num_documents} documents; "
+                "ask for fewer topics"
+            )
+        self.source = DocumentSource(corpus, settings.weighting)
+        self.settings = settings.resolve(self.source.num_words)
+        self.seed, self.chain, self.held_out = seed, chain, held_out
+        self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
+        self.root = jax.random.fold_in(jax.random.key(seed), chain)
+        self.start_plan()
+        self.prior = self._prior()
+        move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
+        self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
+        topics = self._initial_topics()
+        self.topic_state = self.move.initial_state(jax.random.fold_in(self.root, 2**31 - 1), topics)
+        self.latents = initial_latents(
+            self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
+        )
+        self.move.compile(self.latents, topics)
+        self.temperature = TemperatureRecord(topics)
+
+    @property
+    def config(self) -> dict:
+        """Settings, seed and sizes, for JSON."""
+        sizes = {
+            "documents": self.source.num_documents,
+            "words": self.source.num_words,
+            "empty_documents": self.source.num_empty,
+        }
+        return {
+            "model": "sam",
+            "settings": self.settings.to_dict(),
+            "seed": self.seed,
+            "chain": self.chain,
+            **sizes,
+        }
+
+    def topics(self) -> Float[np.ndarray, "K V"]:
+        """The present topics, [K, V] float32."""
+        return np.array(self.topic_state.position)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit."""
+        arrays = {f"latents.{name}": value.copy() for name, value in self.latents._asdict().items()}
+        arrays |= {
+            f"topics.{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.topic_state))
+        }
+        arrays |= {f"temperature.{name}": value for name, value in self.temperature.state().items()}
+        return arrays | {
+            "tuned": self.move.tuned,
+            "count": np.array(self.count),
+            "plan": np.array(self.plan_made),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+        self.latents = Latents(**{name: np.array(arrays[f"latents.{name}"]) for name in Latents._fields})
+        leaves, structure = jax.tree.flatten(self.topic_state)
+        restored = [jnp.asarray(arrays[f"topics.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
+        self.topic_state = jax.tree.unflatten(structure, restored)
+        self.temperature.restore(
+            {k.split(".", 1)[1]: v for k, v in arrays.items() if k.startswith("temperature.")}
+        )
+        self.move.tune(np.array(arrays["tuned"]))
+        self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
+
+    def _prior(self) -> TopicPrior:
+        return TopicPrior(
+            jnp.asarray(self.source.mean_direction, jnp.float32),
+            jnp.float32(self.settings.corpus_mean_concentration),
+            jnp.float32(self.settings.topic_concentration),
+        )
+
+    def _mixture_sampler(self) -> MixtureSampler:
+        s = self.settings
+        return MixtureSampler(
+            concentration=filled(s.document_concentration),
+            prior=np.full(s.n_topics, s.doc_topic_prior),
+            num_leapfrog=s.mixture_leapfrog_steps,
+            burn_in=s.mixture_burn_in,
+            num_draws=s.mixture_draws,
+            seed=self.seed,
+            chain=self.chain,
+        )
+
+    def _initial_topics(self) -> np.ndarray:
+        """The corpus mean direction plus N(0, I/V), to unit length.
+
+        Topics are about 45 degrees from the mean and 60 from each other.
+        """
+        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
+        num_words = self.source.num_words
+        topics = self.source.mean_direction + rng.standard_normal(
+            (self.settings.n_topics, num_words)
+        ) / np.sqrt(num_words)
+        return (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
+
+    def _batch(self) -> np.ndarray:
+        """The step's documents, without replacement: a function of (seed, chain, count)."""
+        if self.move.documents_per_step == self.source.num_documents:
+            return np.arange(self.source.num_documents)
+        rng = np.random.Generator(
+            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 1, self.count])
+        )
+        return rng.choice(
+            self.source.num_documents, self.move.documents_per_step, replace=False, shuffle=False
+        )
+
+    def _step(self) -> Outcome:
+        warm = self.warming_up
+        passes = self.count * self.move.documents_per_step / self.source.num_documents
+        adaptation = MIXTURE_ADAPTATION / (1.0 + passes / ADAPTATION_DECAY) if warm else 0.0
+        self.topic_state, outcome = self.move.step(
+            self.latents, self.topic_state, self.root, self._batch(), self.count, adaptation
+        )
+        self.count += 1
+        if outcome.result != Result.OK.value:
+            raise SamplingError(Result(outcome.result), step=self.count - 1, chain=self.chain)
+        if self.count == 3 * self.plan_made.warm_up // 4:
+            # A direction taken at the start of sampling would share its noise with the first draws.
+            self.temperature = TemperatureRecord(self.topics())
+        if not warm and self.count % TEMPERATURE_INTERVAL == 0:
+            self.temperature.add(
+                outcome.topics, outcome.statistics, self.settings, self.source.mean_direction
+            )
+        return outcome
+
+    def _draw(self) -> dict[str, np.ndarray]:
+        return {"topics": self.topics(), "mixture_spread": self.latents.mixtures.std(axis=0).mean()}
+
+    def _metrics(self, outcomes: list[Outcome]) -> dict[str, float]:
+        """Means over the chunk; temperatures over all sampling so far."""
+        metrics = {
+            "documents": float(self.count * self.move.documents_per_step),
+            "kinetic_temperature": float(np.mean([o.kinetic_temperature for o in outcomes])),
+            "configurational_temperature": self.temperature.value(),
+            "mixture_acceptance": float(np.mean([o.mixture_acceptance for o in outcomes])),
+            "acceptance": float(np.mean([o.acceptance for o in outcomes])),
+            "step_size": float(self.move.tuned[0]),
+            "friction": float(self.move.tuned[1]),
+        }
+        return metrics if self.held_out is None else metrics | self.score.metrics()
+
+    def _held_out_log_perplexity(self) -> float:
+        return log_perplexity(
+            self.held_out,
+            self.topics()[None],
+            filled(self.settings.document_concentration),
+            self.settings.doc_topic_prior,
+        )

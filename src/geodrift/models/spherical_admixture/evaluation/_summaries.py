@@ -1,0 +1,100 @@
+"""What draws say of topics and documents.
+
+Intervals, and the probability of being among the top words.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents._latents import (
+    MixtureSampler,
+    affinities,
+    initial_step_size,
+)
+from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._word_intervals import INTERVAL, check_vocabulary, leading_words
+
+ADAPTING_TRANSITIONS = 60
+DRAWS_PER_TOPIC_DRAW = 10
+
+
+def expected_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
+    """Mean direction of each aligned topic."""
+    mean = topics.mean(axis=0, dtype=np.float64)
+    return (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(topics.dtype)
+
+
+def summarise_topics(
+    topics: Float[np.ndarray, "N K V"], vocabulary: list[str], *, top: int = 10
+) -> list[dict]:
+    """Each topic's words at both ends, with 90% intervals.
+
+    Args:
+        topics: Aligned draws.
+        vocabulary: V words.
+        top: Words at each end.
+
+    Returns:
+        For each topic ``{"topic", "words", "negative_words"}``, a word being ``{"word", "weight", "low",
+        "high", "p_top10"}``: posterior mean, ends of the 90% interval, and the probability of being among the
+        ten highest (for negative words: lowest) weights.
+
+    Raises:
+        ValueError: The vocabulary has not V words.
+    """
+    check_vocabulary(topics, vocabulary)
+    return [
+        {
+            "topic": k,
+            "words": leading_words(topics[:, k], vocabulary, top),
+            "negative_words": leading_words(topics[:, k], vocabulary, top, sign=-1.0),
+        }
+        for k in range(topics.shape[1])
+    ]
+
+
+def document_mixtures(
+    rows: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], settings: Settings, *, seed: int = 0
+) -> dict[str, Float[np.ndarray, "D K"]]:
+    """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
+
+    Both are over topics and mixtures.
+
+    Args:
+        rows: Unit vectors, [D, V]; a row without an entry has the prior's mixture.
+        topics: Aligned draws.
+        settings: Resolved settings.
+        seed: Of the mixture draws.
+
+    Returns:
+        ``{"mean", "low", "high"}``.
+    """
+    rows = sp.csr_matrix(rows)
+    num_documents, num_topics = rows.shape[0], topics.shape[1]
+    concentration = filled(settings.document_concentration)
+    sampler = MixtureSampler(
+        concentration=concentration,
+        prior=np.full(num_topics, settings.doc_topic_prior),
+        num_leapfrog=settings.mixture_leapfrog_steps,
+        burn_in=0,
+        num_draws=ADAPTING_TRANSITIONS,
+        seed=seed,
+        chain=0,
+    )
+    start = np.full((num_documents, num_topics), 1.0 / num_topics)
+    step_size = initial_step_size(concentration, settings.doc_topic_prior, num_topics)
+    steps = np.full(num_documents, step_size)
+    documents, draws = content_names(rows), []
+    for n, draw in enumerate(topics):
+        by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
+        affinity, gram = affinities(rows.indptr, rows.indices, rows.data, by_word), by_word.T @ by_word
+        if n == 0:
+            sampler.draw(start, steps, affinity, gram, documents, 0, 0.1)
+            sampler = sampler._replace(burn_in=DRAWS_PER_TOPIC_DRAW, num_draws=DRAWS_PER_TOPIC_DRAW)
+        new, _ = sampler.draw(start, steps, affinity, gram, documents, n + 1, 0.0)
+        draws.append(new)
+    everything = np.concatenate(draws, axis=1)
+    low, high = np.quantile(everything, INTERVAL, axis=1)
+    return {"mean": everything.mean(axis=1), "low": low, "high": high}

@@ -1,0 +1,67 @@
+"""The configurational temperature of a chain of topics."""
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.distributions import host_mean_resultant_length
+from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents._latents import Statistics
+
+
+class TemperatureRecord:
+    """Configurational temperature by Stein's identity on the sphere.
+
+    Each topic's fixed direction a_k is its place before sampling began:
+
+    T = - E[sum_k a_k'(I - beta_k beta_k') grad_k U] / ((V - 1) E[sum_k a_k'beta_k]); a chain that samples the
+    posterior has 1.
+
+    Args:
+        directions: a, [K, V].
+    """
+
+    def __init__(self, directions: Float[np.ndarray, "K V"]) -> None:
+        self.directions, self.force, self.cosine = directions, 0.0, 0.0
+
+    def add(
+        self,
+        topics: Float[np.ndarray, "K V"],
+        statistics: Statistics,
+        settings: Settings,
+        mean_direction: Float[np.ndarray, " V"],
+    ) -> None:
+        """One position, with the gradient that its documents give."""
+        a = self.directions
+        cosines = np.einsum("kv,kv->k", a, topics)
+        resultant = (
+            settings.corpus_mean_concentration * mean_direction
+            + settings.topic_concentration * topics.sum(axis=0)
+        )
+        length = float(np.linalg.norm(resultant))
+        pull = (
+            filled(settings.topic_concentration)
+            * float(host_mean_resultant_length(topics.shape[1], length))
+            / length
+        )
+
+        def gradient_along(directions: np.ndarray) -> np.ndarray:
+            likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum(
+                "kj,jk->k", directions @ topics.T, statistics.coupling
+            )
+            return settings.document_concentration * likelihood + pull * (directions @ resultant)
+
+        self.force += float((gradient_along(a) - cosines * gradient_along(topics)).sum())
+        self.cosine += float(cosines.sum()) * (topics.shape[1] - 1)
+
+    def value(self) -> float:
+        """The temperature so far; NaN before the first position."""
+        return self.force / self.cosine if self.cosine else float("nan")
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Arrays for a checkpoint."""
+        return {"directions": self.directions, "sums": np.array([self.force, self.cosine])}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `state` put down."""
+        self.directions = np.array(arrays["directions"])
+        self.force, self.cosine = (float(x) for x in arrays["sums"])

@@ -1,0 +1,1 @@
+"""What topic models share: matching of topics, intervals of words, scores, and the scikit-learn facade."""

@@ -1,0 +1,87 @@
+"""Coherence, exclusivity and diversity of topics in one table, with what the draws say of them."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift.models.topics._coherence import Cooccurrence, cooccurrence, npmi, u_mass
+from geodrift.models.topics._plain_numbers import plain_number
+from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
+from geodrift.models.topics._word_intervals import INTERVAL
+
+DIVERSITY_WORDS = 25  # of each topic, as Dieng, Ruiz and Blei (2020) take
+
+
+def topic_scores(
+    expected: Float[np.ndarray, "K V"],
+    reference: sp.csr_matrix,
+    *,
+    draws: Float[np.ndarray, "N K V"] | None = None,
+    top: int = 10,
+) -> dict[str, Any]:
+    """Coherence, exclusivity and diversity of topics, as plain values for JSON.
+
+    Args:
+        expected: The topics' posterior means, whose scores are ``"value"``.
+        reference: Counts of the documents in which words are looked up, [D, V].
+        draws: Aligned draws, for ``"mean"``, ``"low"`` and ``"high"``: posterior mean and ends of the 90%
+            interval of a score, which are None without them. A draw's top words are more
+            scattered than those of the mean, so that ``"value"`` may lie beyond the interval.
+        top: Top words of each topic that are scored; diversity takes 25.
+
+    Returns:
+        ``{"top_words", "reference_documents", "diversity"}`` and, for each of ``"npmi"``, ``"u_mass"``,
+        ``"exclusivity"`` and ``"frex"``, the average over topics with ``"topics"``, the same of each topic.
+        Values that are not defined are None.
+
+    Raises:
+        ValueError: Shapes disagree, ``top`` is outside what is allowed, or no document has a word.
+    """
+    num_words = reference.shape[1]
+    if expected.ndim != 2 or expected.shape[1] != num_words:
+        raise ValueError(
+            f"expected must be [topic, word] with the reference's {num_words} words, got {expected.shape}"
+        )
+    if draws is not None and draws.shape[1:] != expected.shape:
+        raise ValueError(f"draws must be [draw, {expected.shape[0]}, {num_words}], got {draws.shape}")
+    if not 2 <= top <= num_words:
+        raise ValueError(f"top must be from 2 to the {num_words} words, got {top!r}")
+    sets = [expected, *([] if draws is None else draws)]
+    words = [top_words(topics, top) for topics in sets]
+    counted = cooccurrence(reference, np.concatenate([each.ravel() for each in words]))
+    tables = [_by_topic(*pair, counted, top) for pair in zip(sets, words, strict=True)]
+    scores: dict[str, Any] = {"top_words": top, "reference_documents": counted.num_documents}
+    for name in tables[0]:
+        values = np.array([table[name] for table in tables])  # [1 + N, K]
+        over_topics = np.array([_defined_mean(row) for row in values])
+        scores[name] = _summary(over_topics) | {"topics": [_summary(column) for column in values.T]}
+    scores["diversity"] = _summary(
+        np.array([topic_diversity(topics, min(DIVERSITY_WORDS, num_words)) for topics in sets])
+    )
+    return scores
+
+
+def _by_topic(
+    topics: np.ndarray, words: np.ndarray, counted: Cooccurrence, top: int
+) -> dict[str, Float[np.ndarray, " K"]]:
+    return {
+        "npmi": npmi(words, counted),
+        "u_mass": u_mass(words, counted),
+        "exclusivity": exclusivity(topics, top),
+        "frex": frex(topics, top),
+    }
+
+
+def _defined_mean(values: Float[np.ndarray, " K"]) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else np.nan
+
+
+def _summary(values: Float[np.ndarray, " n"]) -> dict[str, float | None]:
+    """Of the expected topics' score and, after it, those of the draws."""
+    drawn = values[1:][~np.isnan(values[1:])]
+    low, high = np.quantile(drawn, INTERVAL) if len(drawn) else (np.nan, np.nan)
+    numbers = {"value": values[0], "mean": _defined_mean(drawn), "low": low, "high": high}
+    return {name: plain_number(number) for name, number in numbers.items()}
