@@ -8,7 +8,6 @@ from geodrift.driver._feed import HostData as HostData
 from geodrift.driver._fit import NO_LENGTH as NO_LENGTH
 from geodrift.driver._fit import FitResult as FitResult
 from geodrift.driver._fit import Length as Length
-from geodrift.driver._fit import Shares as Shares
 from geodrift.driver._fit import fit_to_run as fit_to_run
 from geodrift.driver._fit import plan_of as plan_of
 from geodrift.driver._fit import sampled as sampled
@@ -16,6 +15,7 @@ from geodrift.driver._host_chain import HostChain as HostChain
 from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
+from geodrift.driver._plan import Shares as Shares
 from geodrift.driver._run import Labels as Labels
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from geodrift._errors import SamplingError
-from geodrift.driver._plan import Plan, Room
+from geodrift.driver._plan import Plan, Room, Shares
 
 
 class Variable(NamedTuple):
@@ -60,12 +60,14 @@ class Chain(abc.ABC):
         variables: What a draw stores.
         room: The most that one chunk may hold.
         shown_metrics: The metrics that a person is shown, in their order.
+        shares: How a run that is told a time or a number of steps is divided in warm-up and draws.
     """
 
     num_chains: int = 1
     count: int = 0
     room: Room = Room()
     shown_metrics: tuple[ShownMetric, ...] = ()
+    shares: Shares = Shares()
 
     @property
     @abc.abstractmethod

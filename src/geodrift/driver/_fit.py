@@ -36,22 +36,6 @@ class Length(NamedTuple):
 NO_LENGTH = Length()
 
 
-class Shares(NamedTuple):
-    """How a plan is divided.
-
-    Attributes:
-        warm_up_fraction: Part of the steps that is warm-up.
-        num_draws: Draws of each chain that are stored.
-    """
-
-    warm_up_fraction: float = 0.5
-    num_draws: int = 100
-
-    def plan(self, total: int) -> Plan:
-        """A plan of so many steps."""
-        return Plan.with_share(total, self.warm_up_fraction, self.num_draws)
-
-
 class FitResult(NamedTuple):
     """How a fit ended."""
 
@@ -66,7 +50,7 @@ class FitResult(NamedTuple):
     """The last ones of the first chain."""
 
 
-def plan_of(chains: Sequence[Chain], shares: Shares, length: Length) -> Plan:
+def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     """The plan of a run that begins.
 
     Seconds are shared by the chains, which take turns; the pilot is the first chain's.
@@ -79,20 +63,19 @@ def plan_of(chains: Sequence[Chain], shares: Shares, length: Length) -> Plan:
         raise ValueError("give either seconds or steps")
     if not (seconds or steps or 0) > 0:
         raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
-    return shares.plan(steps_in(seconds / len(chains), chains[0]) if steps is None else steps)
+    return chains[0].shares.plan(steps_in(seconds / len(chains), chains[0]) if steps is None else steps)
 
 
-def sampled(chains: Sequence[Chain], shares: Shares, steps: int) -> dict[str, np.ndarray]:
+def sampled(chains: Sequence[Chain], steps: int) -> dict[str, np.ndarray]:
     """The draws of chains of that many steps in memory, [chain, draw, ...] of each variable."""
     memory = DrawMemory(chains)
-    Loop(chains, plan_of(chains, shares, Length(steps=steps)), memory=memory).go()
+    Loop(chains, plan_of(chains, Length(steps=steps)), memory=memory).go()
     return memory.result()
 
 
 def fit_to_run(
     chains: Sequence[Chain],
     run: Run,
-    shares: Shares,
     length: Length = NO_LENGTH,
     *,
     console: "Console | None" = None,
@@ -106,7 +89,6 @@ def fit_to_run(
     Args:
         chains: As made for the start of the run.
         run: The run directory.
-        shares: How the plan is divided.
         length: How long.
         console: Where progress goes; stderr when not given.
 
@@ -120,7 +102,7 @@ def fit_to_run(
     with run.locked(), stop_signals() as stop, full_disk(run.path), view:
         record = Record(run, chains)
         started = record.seconds
-        plan = _extended(record, length) if record.resumed else _planned(record, shares, length)
+        plan = _extended(record, length) if record.resumed else _planned(record, length)
         run.update_config(plan=plan.as_dict())
         record.checkpoint(plan)
         loop = Loop(chains, plan, record=record, view=view)
@@ -140,7 +122,7 @@ def fit_to_run(
         )
 
 
-def _planned(record: Record, shares: Shares, length: Length) -> Plan:
+def _planned(record: Record, length: Length) -> Plan:
     run = record.run
     if length == NO_LENGTH:
         length = Length(**run.config.get("request", {}))
@@ -148,7 +130,7 @@ def _planned(record: Record, shares: Shares, length: Length) -> Plan:
         raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
     # The pilot takes a while: a run killed in it is planned by what was asked for.
     run.update_config(request=length._asdict())
-    return plan_of(record.chains, shares, length)
+    return plan_of(record.chains, length)
 
 
 def _extended(record: Record, length: Length) -> Plan:

@@ -111,6 +111,22 @@ class Plan(NamedTuple):
         return {"total": self.total, "warm_up": self.warm_up, "thin": self.thin}
 
 
+class Shares(NamedTuple):
+    """How a plan is divided.
+
+    Attributes:
+        warm_up_fraction: Part of the steps that is warm-up.
+        num_draws: Draws of each chain that are stored.
+    """
+
+    warm_up_fraction: float = 0.5
+    num_draws: int = 100
+
+    def plan(self, total: int) -> Plan:
+        """A plan of so many steps."""
+        return Plan.with_share(total, self.warm_up_fraction, self.num_draws)
+
+
 class Room(NamedTuple):
     """The most that a chain takes in one chunk."""
 

@@ -9,15 +9,11 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import HostChain, Run, Shares
+from geodrift.driver import HostChain, Run
 
 
 class Answers(abc.ABC):
     """The working part of a model; its specification (`Model`) says which class it is."""
-
-    def shares(self, settings: Any) -> Shares:
-        """How a run under the settings is divided in warm-up and draws."""
-        return shares_of(settings)
 
     @abc.abstractmethod
     def chain(
@@ -80,8 +76,3 @@ class Answers(abc.ABC):
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The draws as plain arrays, with what is needed to read them."""
-
-
-def shares_of(settings: Any) -> Shares:
-    """How a run is divided in warm-up and draws, of settings that say so."""
-    return Shares(settings.warm_up_fraction, settings.num_draws)

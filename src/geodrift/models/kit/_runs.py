@@ -132,8 +132,7 @@ def fit(
 ) -> FitResult:
     """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""
     check_identity(run)
-    settings = model.settings_type.from_dict(run.config["settings"])
-    return fit_to_run(chains, run, model.answers().shares(settings), length, console=console)
+    return fit_to_run(chains, run, length, console=console)
 
 
 def _digest(identity: dict[str, Any]) -> str:

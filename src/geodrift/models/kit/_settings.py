@@ -10,6 +10,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from geodrift.driver import Shares
+
 _KEY = "setting"
 
 
@@ -187,13 +189,27 @@ def setting(
     return dataclasses.field(default=default, metadata={_KEY: told})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """The base of a model's settings: a frozen dataclass whose fields are made by `setting`.
 
     Raises:
         ValueError: A value is outside what its setting allows.
     """
+
+    num_draws: int = setting(
+        100, Whole(1), "Posterior draws that are stored of each chain.", option="draws", parameter="n_draws"
+    )
+    warm_up_fraction: float = setting(
+        0.5,
+        Share(),
+        "Part of the steps that is warm-up; at least 140 steps are, or half of a shorter run.",
+    )
+
+    @property
+    def shares(self) -> Shares:
+        """How a run is divided in warm-up and draws."""
+        return Shares(self.warm_up_fraction, self.num_draws)
 
     def __post_init__(self) -> None:
         """Check every value, then what `check_together` asks of several."""

@@ -129,7 +129,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         corpus, seed = MatrixCorpus(self._validated(X, reset=True, least_documents=2)), self._seed()
         chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
         steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
-        draws = aligned_draws(chains, settings, steps, common_order)
+        draws = aligned_draws(chains, steps, common_order)
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.kit._settings import ModelSettings, Numbers, OneOf, Positive, Share, Whole, setting
+from geodrift.models.kit._settings import ModelSettings, Numbers, OneOf, Positive, Whole, setting
 
 MAX_TOPICS = 2**16
 LEARNT = ("no", "symmetric", "asymmetric")
@@ -63,14 +63,6 @@ class Settings(ModelSettings):
         OneOf(("posterior", "prior")),
         "What the unnormalised topics of those methods are, given the topics: gammas of the prior's shapes"
         " and the counts (posterior), or of the prior's shapes alone (prior), which scir cannot be.",
-    )
-    num_draws: int = setting(
-        100, Whole(1), "Posterior draws that are stored of each chain.", option="draws", parameter="n_draws"
-    )
-    warm_up_fraction: float = setting(
-        0.5,
-        Share(),
-        "Part of the steps that is warm-up; at least 140 steps are, or half of a shorter run.",
     )
 
     def check_together(self) -> None:

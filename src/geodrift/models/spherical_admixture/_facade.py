@@ -128,7 +128,7 @@ class SphericalAdmixture(TopicModelFacade):
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         seed = self._seed()
         chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
-        self.topic_draws_ = aligned_draws(chains, settings, self.n_steps, common_order)["topics"]
+        self.topic_draws_ = aligned_draws(chains, self.n_steps, common_order)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self.topics_ = expected_topics(self.topic_draws_)

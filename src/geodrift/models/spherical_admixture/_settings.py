@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from geodrift.models.kit._settings import ModelSettings, OneOf, Positive, Share, Whole, YesNo, setting
+from geodrift.models.kit._settings import ModelSettings, OneOf, Positive, Whole, YesNo, setting
 
 WEIGHTINGS = ("tfidf", "tf", "none")
 METHODS = ("sggmc", "gsgnht", "gmc-gibbs", "gmc-approximate")
@@ -85,14 +85,6 @@ class Settings(ModelSettings):
         None, Positive(), "h, a time. By default tuned on the curvature during warm-up, then fixed."
     )
     friction: float | None = setting(None, Positive(), "C, 1/time. By default tuned with the step size.")
-    num_draws: int = setting(
-        100, Whole(1), "Posterior draws that are stored of each chain.", option="draws", parameter="n_draws"
-    )
-    warm_up_fraction: float = setting(
-        0.5,
-        Share(),
-        "Part of the steps that is warm-up; at least 140 steps are, or half of a shorter run.",
-    )
 
     def resolve(self, num_words: int) -> "Settings":
         """The same settings with every concentration a number, for a vocabulary of ``num_words``."""

@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.driver import Chain, sampled
-from geodrift.models.kit._answers import shares_of
 from geodrift.models.kit._facade import Facade
 from geodrift.models.topics._alignment import in_order
 
@@ -20,7 +19,6 @@ class TopicModelFacade(Facade):
 
 def aligned_draws(
     chains: Sequence[Chain],
-    settings: object,
     num_steps: int,
     common_order: Callable[[Float[np.ndarray, "N K V"]], Int[np.ndarray, "N K"]],
 ) -> dict[str, np.ndarray]:
@@ -28,11 +26,10 @@ def aligned_draws(
 
     Args:
         chains: At their start.
-        settings: With ``warm_up_fraction`` and ``num_draws``.
         num_steps: Steps of each chain.
         common_order: The topic that stands in each place, for each draw.
     """
-    found = sampled(chains, shares_of(settings), num_steps)
+    found = sampled(chains, num_steps)
     variables = chains[0].variables
     draws = {
         name: values.reshape(-1, *values.shape[2:])
