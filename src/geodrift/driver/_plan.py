@@ -96,7 +96,7 @@ class Plan(NamedTuple):
         wanted, done = min(wanted, room.steps), steps - self.warm_up
         if done < 0:
             # The warm-up is one draw after another that nobody stores.
-            return np.array([min(wanted, -done)]), False
+            return np.array([min(wanted, -done, self.total - steps)]), False
         draws = self.draws_after(steps)
         if draws == len(self.stored):
             return np.array([min(wanted, self.total - steps)]), False

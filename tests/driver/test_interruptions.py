@@ -1,0 +1,148 @@
+"""No kill, full disk, second writer or Ctrl-C loses or changes a draw, whichever kind of chain it meets."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geodrift
+
+RUNNER = Path(__file__).with_name("runner.py")
+KINDS = ("host", "compiled")
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def start(kind, run, draws, pause, **more):
+    command = [sys.executable, str(RUNNER), kind, str(run), str(draws), str(pause)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, **more)
+
+
+def finish(kind, run, draws):
+    process = start(kind, run, draws, 0)
+    _, err = process.communicate()
+    assert process.returncode == 0, err[-2000:]
+    with np.load(draws) as stored:
+        return dict(stored)
+
+
+def steps_of(run):
+    """Steps of the run's last checkpoint; 0 before the first."""
+    if not (run / "checkpoint" / "state.npz").exists():
+        return 0
+    return geodrift.load(run).state["counts"][0]
+
+
+def wait_for_progress(process, run, beyond):
+    while steps_of(run) <= beyond:
+        assert process.poll() is None, process.stderr.read()[-2000:]
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """The draws of runs that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("straight")
+    return {kind: finish(kind, folder / kind, folder / f"{kind}.npz") for kind in KINDS}
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@kinds
+def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
+    """Twice in the midst of it, then, started again, once more before it can have done anything."""
+    run, pauses = tmp_path / "run", random.Random(kind)
+    for _ in range(2):
+        process = start(kind, run, tmp_path / "never.npz", 0.05)
+        wait_for_progress(process, run, steps_of(run))
+        time.sleep(pauses.uniform(0.0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    reached = steps_of(run)
+    assert reached > 0
+    process = start(kind, run, tmp_path / "never.npz", 0.05)
+    time.sleep(pauses.uniform(0.0, 0.5))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "never.npz").exists()
+    assert steps_of(run) >= reached
+    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+
+
+@kinds
+def test_control_c_keeps_the_run(kind, straight, tmp_path):
+    run = tmp_path / "run"
+    process = start(kind, run, tmp_path / "never.npz", 0.05)
+    wait_for_progress(process, run, 0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == -signal.SIGINT or "KeyboardInterrupt" in err
+    assert "stopping after these steps" in err
+    assert steps_of(run) > 0
+    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+
+
+@kinds
+def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
+    run = tmp_path / "run"
+    first = start(kind, run, tmp_path / "first.npz", 0.02)
+    wait_for_progress(first, run, 0)
+    second = start(kind, run, tmp_path / "second.npz", 0)
+    _, err = second.communicate()
+    assert second.returncode == 1
+    assert "is being written by another process" in err
+    _, err = first.communicate()
+    assert first.returncode == 0, err[-2000:]
+    with np.load(tmp_path / "first.npz") as stored:
+        assert_same(dict(stored), straight[kind])
+    assert not (tmp_path / "second.npz").exists()
+
+
+@kinds
+def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
+    """Files beyond a size fail in the kernel, as on a full disk."""
+    run = tmp_path / "run"
+    process = start(kind, run, tmp_path / "never.npz", 0.05)
+    wait_for_progress(process, run, 0)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    size = (run / "metrics.jsonl").stat().st_size
+    process = start(
+        kind,
+        run,
+        tmp_path / "never.npz",
+        0.0,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 600, size + 600)),
+    )
+    _, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "is kept as of its last checkpoint; make room, then go on with it" in err
+    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+
+
+@kinds
+def test_a_copy_of_a_run_taken_at_any_time_can_be_read_and_continued(kind, straight, tmp_path):
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    process = start(kind, run, tmp_path / "never.npz", 0.05)
+    wait_for_progress(process, run, 0)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    shutil.copytree(run, copy)
+    stored = geodrift.load(copy)
+    if stored.num_draws:
+        name = "topics" if kind == "host" else "position"
+        part = stored.draws["posterior"][name].values
+        np.testing.assert_array_equal(part, straight[kind][name][:, : part.shape[1]])
+    assert_same(finish(kind, copy, tmp_path / "draws.npz"), straight[kind])
