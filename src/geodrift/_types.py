@@ -1,7 +1,7 @@
 """Names for the arrays and pytrees that pass between the parts of the core."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from jaxtyping import Array, Float, Int, Key, PyTree
 
@@ -22,5 +22,13 @@ diagonal: for a leaf ``[n, n]`` a matrix needs a further axis, ``[1, n, n]``."""
 RandomKey: TypeAlias = Key[Array, ""]
 Scalar: TypeAlias = Float[Array, ""]
 Count: TypeAlias = Int[Array, ""]
+
+SHARED = "shared by all chains"
+_T = TypeVar("_T")
+Shared: TypeAlias = Annotated[_T, SHARED]
+"""Marks a field of a sampler's or an estimator's state that has one value for all chains, as in
+``count: Shared[Array]``. `geodrift.sample` keeps such a field once; every other field has a leading axis
+``[chain]``."""
+
 LogDensity: TypeAlias = Callable[[Any], Scalar]
 LogLikelihood: TypeAlias = Callable[[Any, Any], Float[Array, " batch"]]
