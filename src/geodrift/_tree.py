@@ -79,7 +79,7 @@ def _shared_below(node: PyTree, marked: bool) -> PyTree[bool]:
     if jax.tree_util.all_leaves([node]):
         return marked
     children, structure = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda inner: inner is not node)
-    fields = _shared_fields(type(node))
+    fields = _shared_fields(node.__class__)
     flags = [
         _shared_below(child, marked or getattr(key, "name", None) in fields) for (key,), child in children
     ]

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias, TypeVar
 
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-Position: TypeAlias = PyTree[Float[Array, "..."], "P"]
-"""A point of a manifold: one array, or a pytree of arrays under a `Product`."""
+AnyArray: TypeAlias = Array | np.ndarray
+"""An array of JAX or NumPy; draws are NumPy arrays."""
+
+Position: TypeAlias = PyTree[Float[AnyArray, "..."], "P"]
+"""A point of a manifold: one array, of JAX or NumPy, or a pytree of arrays under a `Product`."""
 
 Tangent: TypeAlias = PyTree[Float[Array, "..."], "P"]
 """A tangent vector in ambient coordinates, with the structure and shapes of its position."""

@@ -27,7 +27,9 @@ def _checked_concentration(concentration: ArrayLike) -> np.ndarray:
     return values
 
 
-def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> Float[np.ndarray, "*batch"]:
+def host_log_normaliser(
+    dim: int, concentration: Float[ArrayLike, "*batch"]
+) -> Float[np.ndarray, "*batch"] | np.float64:
     r"""``log c_d(kappa)`` in float64; see `geodrift.distributions.log_normaliser`.
 
     Args:
@@ -45,7 +47,7 @@ def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> 
 
 def host_mean_resultant_length(
     dim: int, concentration: Float[ArrayLike, "*batch"]
-) -> Float[np.ndarray, "*batch"]:
+) -> Float[np.ndarray, "*batch"] | np.float64:
     r"""``A_d(kappa) = I_{d/2}(kappa) / I_{d/2-1}(kappa)`` in float64.
 
     Args:
@@ -64,7 +66,7 @@ def host_mean_resultant_length(
 
 def host_mean_resultant_length_derivative(
     dim: int, concentration: Float[ArrayLike, "*batch"]
-) -> Float[np.ndarray, "*batch"]:
+) -> Float[np.ndarray, "*batch"] | np.float64:
     r"""``dA_d/dkappa = 1 - A^2 - (d - 1) A / kappa`` in float64, without its cancellation.
 
     It is also the variance of ``mu' x``. Arguments and errors as in `host_mean_resultant_length`.
