@@ -36,7 +36,7 @@ SAMPLERS = {
     "SCIR_warmed_up": {"method": "scir"},
 }
 LEAST = 1e-30  # of a theta: 0 has no square root to divide by
-WARM_UP = 140  # minibatches, that of `StreamEngine`
+WARM_UP = 140  # minibatches, that of `StreamChain`
 NAMES = (*SAMPLERS, "SGRHMC_published", "HSVG", "OVB")
 
 

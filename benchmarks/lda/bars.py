@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.data import Corpus
-from geodrift.models.latent_dirichlet_allocation import Engine, Settings, completion_perplexity
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings, completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
 PRIOR = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
@@ -70,7 +70,7 @@ def scorer_of(path: str | None) -> Callable:
     return score
 
 
-class Watched(Engine):
+class Watched(Chain):
     """Keeps the mean topics at each mark of its clock, from the first step of its plan on."""
 
     def watch(self, marks: list[float], clock: Callable[[], float]) -> None:
@@ -117,7 +117,7 @@ def run(
 
 def token_draws(corpus: Corpus, num_topics: int, clock: Callable, warm_steps: int, timed: int) -> dict:
     """Draws a second of whole steps, the reading of the minibatch's rows included, from fitted topics."""
-    engine = Engine(corpus, Settings(n_topics=num_topics, **PRIOR))
+    engine = Chain(corpus, Settings(n_topics=num_topics, **PRIOR))
     engine.plan(steps=warm_steps + timed)
     for _ in range(warm_steps):
         engine._step()
@@ -140,7 +140,7 @@ def small_minibatches(corpus: Corpus, clock: Callable, steps: int) -> dict:
     seconds = {}
     for method in ("scir", "sgrld", "sgrhmc"):
         settings = Settings(n_topics=50, method=method, batch_size=50, early_sweeps=50, sweeps=50, **PRIOR)
-        engine = Engine(corpus, settings)
+        engine = Chain(corpus, settings)
         engine.plan(steps=10 * steps)
         for _ in range(20):
             engine._step()

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from bars import DRAWS, PRIOR, Watched, states
 
 from geodrift.data import Corpus
-from geodrift.models.latent_dirichlet_allocation import Engine, Settings, fit_hybrid_variational
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings, fit_hybrid_variational
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import HybridVariational
 
@@ -58,7 +58,7 @@ def geodrift(
     settings = Settings(n_topics=num_topics, num_draws=DRAWS, method=method, **PRIOR)
     corpus = Corpus.from_matrix(train)
     if method != "gibbs":  # compiles its kernels when it is made
-        other = Engine(corpus, settings, seed=seed)
+        other = Chain(corpus, settings, seed=seed)
         other.plan(steps=4)
         while other.advance() is not None:
             pass

@@ -3,7 +3,7 @@
     python benchmarks/lda/stream.py --documents 10000000 --json result.json
 
 Documents have 60 words from three of 100 topics. They are made in pieces, used once, and dropped; seconds are
-those of `StreamEngine.feed` alone, and processor seconds are given beside them for machines that are shared.
+those of `StreamChain.feed` alone, and processor seconds are given beside them for machines that are shared.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import geodrift
-from geodrift.models.latent_dirichlet_allocation import Settings, StreamEngine
+from geodrift.models.latent_dirichlet_allocation import Settings, StreamChain
 
 TOPICS, WORDS, WORDS_PER_DOCUMENT, TOPICS_PER_DOCUMENT = 100, 8000, 60, 3
 PIECE = 8192  # documents
@@ -56,7 +56,7 @@ def anonymous_megabytes() -> float:
     raise RuntimeError("this system does not report RssAnon")
 
 
-def paces(engine: StreamEngine, number: int, window: int, seed: int) -> dict:
+def paces(engine: StreamChain, number: int, window: int, seed: int) -> dict:
     """Documents a second, by the clock and by two processors' time, in three windows; and the most memory."""
     times = [(0, 0.0, 0.0)]
     memory = 0.0
@@ -88,8 +88,8 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = Settings(n_topics=TOPICS, method=arguments.method)
     # Compiled beforehand.
-    paces(StreamEngine(WORDS, settings, seed=1), PIECE, PIECE, 1)
-    engine = StreamEngine(WORDS, settings, seed=arguments.seed)
+    paces(StreamChain(WORDS, settings, seed=1), PIECE, PIECE, 1)
+    engine = StreamChain(WORDS, settings, seed=arguments.seed)
     result = {
         "machine": platform.processor() or platform.machine(),
         "version": geodrift.__version__,

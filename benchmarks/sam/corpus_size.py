@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.data import Corpus
-from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture import Chain, Settings
 
 WORDS = 5000
 WORDS_PER_DOCUMENT = 60
@@ -60,7 +60,7 @@ def main() -> None:
         if not path.exists():
             Corpus.from_matrix(synthetic(size), [f"w{i}" for i in range(WORDS)], path)
         before = anonymous_megabytes()
-        engine = Engine(Corpus.open(path), Settings(n_topics=20), seed=0)
+        engine = Chain(Corpus.open(path), Settings(n_topics=20), seed=0)
         engine.plan(steps=10**6)
         for _ in range(300):
             engine._step()

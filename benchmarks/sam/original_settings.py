@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.data import Corpus
-from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture import Chain, Settings
 
 GAMMA = 1e-2  # gamma, the per-batch learning rate; the step is sqrt(gamma / D)
 RHO = 1e-2  # C h
@@ -47,7 +47,7 @@ def main() -> None:
         step_size=step,
         friction=RHO / step,
     )
-    engine = Engine(corpus, settings, seed=0)
+    engine = Chain(corpus, settings, seed=0)
     engine.plan(steps=arguments.iterations * 10)
     for _ in range(20):
         engine._step()

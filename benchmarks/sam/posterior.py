@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
 from geodrift.data import Corpus  # noqa: E402
-from geodrift.models.spherical_admixture import Engine, Settings, log_perplexity, weight_rows  # noqa: E402
+from geodrift.models.spherical_admixture import Chain, Settings, log_perplexity, weight_rows  # noqa: E402
 
 
 def prior_deviation(alpha: float, num_topics: int) -> float:
@@ -32,7 +32,7 @@ def prior_deviation(alpha: float, num_topics: int) -> float:
 def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
     """One chain; ``seconds`` from now to the last step."""
     started = time.perf_counter()
-    engine = Engine(corpus, settings, seed=seed)
+    engine = Chain(corpus, settings, seed=seed)
     engine.plan(seconds=seconds - (time.perf_counter() - started))
     draws, kinetic, spread, path = [], [], [], []
     while (progress := engine.advance()) is not None:

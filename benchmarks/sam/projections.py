@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 import geodrift as gd
 from geodrift.data import Corpus
-from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture import Chain, Settings
 
 NUM_PROJECTIONS = 20
 NUM_TOPICS = 20
@@ -45,7 +45,7 @@ def settings(batch_size: int = 50, mixture_draws: int = 8) -> Settings:
 
 def start(arguments: argparse.Namespace) -> None:
     """One chain to rest; both chains of the comparison begin at its end."""
-    engine = Engine(corpus_of(arguments.train), settings(), seed=0)
+    engine = Chain(corpus_of(arguments.train), settings(), seed=0)
     engine.plan(steps=2 * arguments.steps)
     for _ in range(arguments.steps):
         engine._step()
@@ -56,7 +56,7 @@ def chain(arguments: argparse.Namespace) -> None:
     """Projections along a chain, [draw, projection]."""
     corpus = corpus_of(arguments.train)
     chosen = settings(arguments.batch_size, arguments.mixture_draws)
-    engine = Engine(corpus, chosen, seed=1)
+    engine = Chain(corpus, chosen, seed=1)
     engine.restore(dict(np.load(arguments.state)))
     projections = np.random.default_rng(0).normal(size=(NUM_PROJECTIONS, NUM_TOPICS * corpus.num_words))
     projections /= np.linalg.norm(projections, axis=1, keepdims=True)

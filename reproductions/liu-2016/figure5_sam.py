@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 from geodrift.data import Corpus
 from geodrift.distributions import host_log_normaliser
 from geodrift.models.spherical_admixture import (
-    Engine,
+    Chain,
     Settings,
     annealed_log_perplexity,
     weight_rows,
@@ -106,7 +106,7 @@ def chain(corpus: Corpus, settings: Settings) -> Callable[[], Iterator[np.ndarra
     """The topics after each outer iteration, the start first."""
 
     def draws() -> Iterator[np.ndarray]:
-        engine = Engine(corpus, settings, seed=0)
+        engine = Chain(corpus, settings, seed=0)
         engine.plan(steps=10**7)
         while True:
             yield engine.topics()
@@ -164,7 +164,7 @@ def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, li
 
     Its score by 200 prior mixtures and by annealing, and the spread of the mixtures over their prior's.
     """
-    engine = Engine(corpus, Settings(**MODEL), seed=0)
+    engine = Chain(corpus, Settings(**MODEL), seed=0)
     engine.plan(steps=10**6)
     few, prior = rows[::5], float(np.sqrt((TOPICS - 1) / (TOPICS**2 * (ALPHA * TOPICS + 1))))
     out: dict[str, list[float]] = {"passes": [], "prior_mixtures": [], "annealed": [], "spread_ratio": []}

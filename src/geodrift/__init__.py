@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from geodrift import diagnostics as diagnostics
+from geodrift import driver as driver
 from geodrift import estimators as estimators
 from geodrift import integrators as integrators
 from geodrift import manifolds as manifolds
@@ -15,16 +16,16 @@ from geodrift import schedules as schedules
 from geodrift import tuning as tuning
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
-from geodrift.driver._feed import HostData as HostData
-from geodrift.driver._sample import Draws as Draws
-from geodrift.driver._sample import PerChain as PerChain
-from geodrift.driver._sample import sample as sample
+from geodrift.driver import Draws as Draws
+from geodrift.driver import HostData as HostData
+from geodrift.driver import PerChain as PerChain
+from geodrift.driver import load as load
+from geodrift.driver import sample as sample
 
 __version__ = "0.1.0"
 
 # Loaded on first use: they import scikit-learn, numba and zarr, which take seconds.
-_LAZY_MODULES = ("data", "distributions", "models", "numpyro", "runs")
-_LAZY_NAMES = {"load": "runs"}
+_LAZY_MODULES = ("data", "distributions", "models", "numpyro")
 
 __all__ = [
     "Draws",
@@ -36,6 +37,7 @@ __all__ = [
     "data",
     "diagnostics",
     "distributions",
+    "driver",
     "estimators",
     "integrators",
     "load",
@@ -45,7 +47,6 @@ __all__ = [
     "numpyro",
     "processes",
     "recipe",
-    "runs",
     "sample",
     "samplers",
     "schedules",
@@ -56,8 +57,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
         return importlib.import_module(f"geodrift.{name}")
-    if name in _LAZY_NAMES:
-        return getattr(importlib.import_module(f"geodrift.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'geodrift' has no attribute {name!r}")
 
 

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from geodrift.data import Corpus
-from geodrift.models.latent_dirichlet_allocation import Engine, Settings, document_mixtures
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings, document_mixtures
 from geodrift.models.topics._alignment import matched
 
 NUM_TOPICS, NUM_WORDS, NUM_DOCUMENTS, LENGTH = 5, 80, 150, 60
@@ -76,7 +76,7 @@ def ours(truth, seed):
         warm_up_fraction=0.1,
     )
     corpus = Corpus.from_matrix(truth.counts)
-    engine = Engine(corpus, settings, seed=seed)
+    engine = Chain(corpus, settings, seed=seed)
     engine.plan(steps=STEPS)
     engine.restore(started(engine, truth))
     draws = []

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture import Chain, Settings
 from geodrift.models.topics._facade import MatrixCorpus
 
 SETTINGS = {
@@ -30,7 +30,7 @@ def planted(num_documents=80, num_words=40, num_topics=3, seed=1):
 
 def run(total_steps, *, seed=0, chain=0, **settings):
     """Draws [draw, topic, word] of one chain, and the engine."""
-    engine = Engine(planted()[0], Settings(**SETTINGS | settings), seed=seed, chain=chain)
+    engine = Chain(planted()[0], Settings(**SETTINGS | settings), seed=seed, chain=chain)
     engine.plan(steps=total_steps)
     draws = []
     while (progress := engine.advance()) is not None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from geodrift.models.latent_dirichlet_allocation import (
-    Engine,
+    Chain,
     Settings,
     _assignment_kernel,
     _deferred_topics,
@@ -99,7 +99,7 @@ def random_engine(monkeypatch, seed=3, window=8):
     monkeypatch.setattr(_deferred_topics, "WINDOW", window)
     counts = np.random.default_rng(4).poisson(0.05, (300, 50))
     settings = Settings(n_topics=5, batch_size=9, method="scir")
-    engine = Engine(problem.corpus(counts), settings, seed=seed)
+    engine = Chain(problem.corpus(counts), settings, seed=seed)
     engine.plan(steps=60)
     return engine
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from geodrift.models.latent_dirichlet_allocation import Engine, Settings
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import (
     RATE,
     SHAPE,
@@ -62,7 +62,7 @@ def test_alpha_and_assignments_have_their_joint_law(learn):
     )
     draws = []
     for chain in range(30):
-        engine, kept = Engine(problem.corpus(COUNTS), settings, seed=1, chain=chain), []
+        engine, kept = Chain(problem.corpus(COUNTS), settings, seed=1, chain=chain), []
         engine.plan(steps=10**6)
         while engine.count < 400:
             engine._step()

@@ -8,9 +8,9 @@ from sklearn.exceptions import NotFittedError
 
 from geodrift.models import LatentDirichletAllocation
 from geodrift.models.latent_dirichlet_allocation import (
-    Engine,
+    Chain,
     Settings,
-    StreamEngine,
+    StreamChain,
     completion_perplexity,
     document_mixtures,
 )
@@ -55,7 +55,7 @@ def test_draws_are_those_of_the_engines(fitted):
     model, counts, _, _ = fitted
     seed = int(np.random.RandomState(1).randint(2**31))
     settings = Settings(3, doc_topic_prior=0.3, topic_word_prior=0.2, num_draws=60)
-    engine = Engine(MatrixCorpus(counts.astype(float)), settings, seed=seed, chain=0)
+    engine = Chain(MatrixCorpus(counts.astype(float)), settings, seed=seed, chain=0)
     engine.plan(steps=400)
     draws = []
     while (progress := engine.advance()) is not None:
@@ -101,7 +101,7 @@ def test_a_stream_is_the_stream_engine_s(fitted):
     model = LatentDirichletAllocation(3, random_state=4, total_documents=5000, batch_size=25)
     seed = int(np.random.RandomState(4).randint(2**31))
     settings = Settings(3, method="scir", batch_size=25)
-    engine = StreamEngine(30, settings, total_documents=5000, seed=seed)
+    engine = StreamChain(30, settings, total_documents=5000, seed=seed)
     for batch in batches:
         assert model.partial_fit(batch) is model
         engine.feed(batch)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from geodrift.models.latent_dirichlet_allocation import (
-    Engine,
+    Chain,
     Settings,
     _assignment_kernel,
     _assignments_in_jax,
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def run(steps, *, seed=0, chain=0, **settings):
-    engine = Engine(problem.corpus(), Settings(**SETTINGS | settings), seed=seed, chain=chain)
+    engine = Chain(problem.corpus(), Settings(**SETTINGS | settings), seed=seed, chain=chain)
     engine.plan(steps=steps)
     return engine
 
@@ -189,11 +189,11 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
         runs = []
         for number in (1, threads):
             numba.set_num_threads(number)
-            runs.append(draws_of(Engine(random_corpus(), settings, seed=3), 60))
+            runs.append(draws_of(Chain(random_corpus(), settings, seed=3), 60))
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(*runs)
-    assert not np.array_equal(runs[0], draws_of(Engine(random_corpus(), settings, seed=4), 60))
+    assert not np.array_equal(runs[0], draws_of(Chain(random_corpus(), settings, seed=4), 60))
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def assert_counts_are_those_of_the_assignments(move, counts):
 def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
     monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
-    engine = Engine(problem.corpus(counts), Settings(n_topics=5))
+    engine = Chain(problem.corpus(counts), Settings(n_topics=5))
     engine.plan(steps=600)
     move = engine.move
     assert move.start_size == move.batch_size < 80
@@ -240,7 +240,7 @@ def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize(("steps", "complete"), [(20, 7), (3, 4), (200, 44)])
 def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, complete):
-    engine = Engine(random_corpus(), Settings(n_topics=5))
+    engine = Chain(random_corpus(), Settings(n_topics=5))
     engine.plan(steps=steps)
     while engine.move.complete_at < 0:
         engine._step()
@@ -253,7 +253,7 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     """Two kinds of documents without a common word; the sweeps that would mend a wrong start are left out."""
     rng, counts = np.random.default_rng(5), np.zeros((300, 60), int)
     counts[:150, :30], counts[150:, 30:] = rng.poisson(0.7, (2, 150, 30))
-    engine = Engine(problem.corpus(counts), Settings(n_topics=2))
+    engine = Chain(problem.corpus(counts), Settings(n_topics=2))
     engine.plan(steps=600)
     move = engine.move
     for _ in range(_kept_assignments.START_SWEEPS):
@@ -272,7 +272,7 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
 
 @pytest.mark.usefixtures("small_steps")
 def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
-    engine = Engine(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
+    engine = Chain(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
     engine.plan(steps=600)
     values = []
     for _ in range(60):
@@ -287,7 +287,7 @@ def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
 @pytest.mark.parametrize("all_seen", [True, False])
 def test_seconds_become_steps_at_the_pace_of_most(all_seen):
     """Steps of a quarter of a second, but the last of the pilot; each joining one has two sweeps more."""
-    move = Engine(random_corpus(), Settings(n_topics=5)).move
+    move = Chain(random_corpus(), Settings(n_topics=5)).move
     move.complete_at = 0 if all_seen else -1
     paces = itertools.chain([0.25] * 5, [0.5])
     assert move.count_after(10.0, lambda: next(paces), 0) == 6 + int((8.25 - (0 if all_seen else 2.0)) / 0.25)
@@ -299,7 +299,7 @@ def test_seconds_become_steps_at_the_pace_of_most(all_seen):
 @pytest.mark.parametrize("batch_size", [90, None])
 def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
     settings = Settings(n_topics=5, batch_size=batch_size)
-    whole, first, second = (Engine(random_corpus(), settings, seed=3) for _ in range(3))
+    whole, first, second = (Chain(random_corpus(), settings, seed=3) for _ in range(3))
     for engine in (whole, first):
         engine.plan(steps=60)
     for _ in range(cut):
@@ -315,7 +315,7 @@ def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
 
 def test_counts_are_those_of_the_assignments():
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
-    engine = Engine(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
+    engine = Chain(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
     draws_of(engine, 70)
     assert engine.move.seen.all()
     assert_counts_are_those_of_the_assignments(engine.move, counts)

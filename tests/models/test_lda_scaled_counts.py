@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from geodrift.models.latent_dirichlet_allocation import (
-    Engine,
+    Chain,
     Settings,
     _assignment_kernel,
     _cir_topics,
@@ -132,7 +132,7 @@ def test_scir_by_default_has_the_means_of_enumeration_in_long_runs(batch_size):
 def random_engine(method, gammas_on, seed=3):
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     settings = Settings(n_topics=5, batch_size=90, method=method, gammas_on=gammas_on)
-    engine = Engine(problem.corpus(counts), settings, seed=seed)
+    engine = Chain(problem.corpus(counts), settings, seed=seed)
     engine.plan(steps=60)
     return engine
 
@@ -235,7 +235,7 @@ def test_wrong_settings_are_named(arguments, message):
 @pytest.mark.parametrize("method", ["scir", "sgrhmc"])
 def test_the_trial_of_a_plan_in_seconds_leaves_nothing_behind(method):
     settings, topics = Settings(**SETTINGS, method=method, num_draws=5), []
-    timed, counted = (Engine(problem.corpus(), settings, seed=2) for _ in range(2))
+    timed, counted = (Chain(problem.corpus(), settings, seed=2) for _ in range(2))
     timed.plan(seconds=0.2)
     counted.plan(steps=timed.plan_made.total)
     for engine in (timed, counted):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from geodrift.models.latent_dirichlet_allocation import Settings, StreamEngine
+from geodrift.models.latent_dirichlet_allocation import Settings, StreamChain
 from law_checks import assert_means
 from models import lda_problem as problem
 
@@ -23,7 +23,7 @@ def test_a_stream_of_known_size_has_the_law_of_its_documents():
     rows, draws = sp.csr_matrix(problem.COUNTS), []
     settings = Settings(**SETTINGS, batch_size=2, step_size=(0.2, 1.0, 0.0), early_sweeps=16)
     for chain in range(8):
-        engine, total = StreamEngine(3, settings, total_documents=3, chain=chain), np.zeros((2, 2, 3))
+        engine, total = StreamChain(3, settings, total_documents=3, chain=chain), np.zeros((2, 2, 3))
         rng = np.random.default_rng(chain)
         for count in range(1200):
             engine.feed(rows[rng.permutation(3)[:2]])
@@ -41,7 +41,7 @@ def documents(seed, number=700):
 
 
 def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
-    engine, scales = StreamEngine(60, Settings(n_topics=4, method="scir", batch_size=250)), []
+    engine, scales = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250)), []
     for seed in range(3):
         engine.feed(documents(seed))
         scales.append(engine.move.counts.sum() * engine.move.counts_factor)
@@ -60,7 +60,7 @@ def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
 
 
 def test_what_is_kept_does_not_grow():
-    engine = StreamEngine(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
+    engine = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
     engine.feed(documents(0))
     sizes = {name: np.shape(value) for name, value in engine.state().items()}
     for seed in range(1, 5):
@@ -72,7 +72,7 @@ def test_what_is_kept_does_not_grow():
 @pytest.mark.parametrize("cut", [0, 2])
 def test_put_down_and_taken_up_is_bit_identical(cut):
     settings = Settings(n_topics=4, method="scir", batch_size=250)
-    whole, first, second = (StreamEngine(60, settings, seed=3) for _ in range(3))
+    whole, first, second = (StreamChain(60, settings, seed=3) for _ in range(3))
     for seed in range(4):
         whole.feed(documents(seed))
     for seed in range(cut):
@@ -87,10 +87,10 @@ def test_put_down_and_taken_up_is_bit_identical(cut):
 
 def test_what_a_stream_refuses():
     with pytest.raises(ValueError, match="'gibbs', which keeps the assignments"):
-        StreamEngine(60, Settings(n_topics=4))
+        StreamChain(60, Settings(n_topics=4))
     with pytest.raises(ValueError, match="total_documents must be a positive whole number, got 0"):
-        StreamEngine(60, Settings(n_topics=4, method="scir"), total_documents=0)
-    engine = StreamEngine(60, Settings(n_topics=4, method="scir"))
+        StreamChain(60, Settings(n_topics=4, method="scir"), total_documents=0)
+    engine = StreamChain(60, Settings(n_topics=4, method="scir"))
     with pytest.raises(ValueError, match="call feed first"):
         engine.topics()
     engine.feed(documents(0))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
-from geodrift.models.spherical_admixture import Engine, Settings
+from geodrift.models.spherical_admixture import Chain, Settings
 from geodrift.models.spherical_admixture.documents._latents import Statistics
 from models.sam_problem import SETTINGS, planted, run
 
@@ -70,7 +70,7 @@ def test_sixty_steps_and_forty_more_are_a_hundred(method, latents):
     if method == "gmc-gibbs" and latents == "fresh":
         return  # the choice of latents does not apply
     settings = Settings(**SETTINGS, method=method, latents=latents, batch_size=20, num_draws=50)
-    whole, first, second = (Engine(planted()[0], settings, seed=4) for _ in range(3))
+    whole, first, second = (Chain(planted()[0], settings, seed=4) for _ in range(3))
     for engine in (whole, first):
         engine.plan(steps=100)
     for _ in range(60):
@@ -87,9 +87,9 @@ def test_sixty_steps_and_forty_more_are_a_hundred(method, latents):
 
 def test_seconds_and_the_steps_they_became_give_the_same_draws():
     corpus, settings = planted()[0], Settings(**SETTINGS, num_draws=20)
-    timed = Engine(corpus, settings, seed=2)
+    timed = Chain(corpus, settings, seed=2)
     timed.plan(seconds=0.5)
-    counted = Engine(corpus, settings, seed=2)
+    counted = Chain(corpus, settings, seed=2)
     counted.plan(steps=timed.plan_made.total)
     draws = []
     for engine in (timed, counted):
@@ -125,7 +125,7 @@ def test_planted_topics_are_found_with_intervals_that_hold_them():
 
 def test_negative_curvature_bounds_the_step_by_its_size():
     # Topics that start opposite to their documents have it, and a step size was infinite there.
-    move = Engine(planted()[0], Settings(**SETTINGS), seed=0).move
+    move = Chain(planted()[0], Settings(**SETTINGS), seed=0).move
     tuned = []
     for sign in (1.0, -1.0):
         coupling = sign * np.diag([1.0, 4.0, 9.0])
@@ -147,7 +147,7 @@ def test_scikit_learn_accepts_the_estimator():
 def test_bad_input_is_refused_in_one_line():
     corpus = planted()[0]
     with pytest.raises(ValueError, match="n_topics is 100 but the corpus has 80 documents"):
-        Engine(corpus, Settings(n_topics=100))
+        Chain(corpus, Settings(n_topics=100))
     for name, value in {
         "n_topics": 1,
         "doc_topic_prior": 0.0,
@@ -164,7 +164,7 @@ def test_bad_input_is_refused_in_one_line():
     with pytest.raises(ValueError, match="no word"):
         SphericalAdmixture(2, weighting="tf").fit(sp.csr_matrix((5, 4)))
     with pytest.raises(ValueError, match="give either seconds or steps"):
-        Engine(corpus, Settings(n_topics=3)).plan()
+        Chain(corpus, Settings(n_topics=3)).plan()
 
 
 def test_empty_documents_have_the_prior_mixture():

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from geodrift import __version__
+from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
+from geodrift.models import models
 
 app = typer.Typer(
     name="geodrift",
@@ -41,27 +43,29 @@ def demo(
         Path | None, typer.Option(help="Run directory to write; geodrift-demo when not given.")
     ] = None,
     seconds: Annotated[float, typer.Option(help="Time for the steps.")] = 60.0,
-    topics: o.Topics = 20,
+    topics: Annotated[int, typer.Option("--topics", help="Number of topics.")] = 20,
     seed: o.Seed = 0,
 ) -> None:
     """Fit topics to the docstrings of Python and of installed scientific packages, and print them."""
     from rich.console import Console
 
-    from geodrift.cli import _fitting, _print
+    from geodrift.cli import _fitting
     from geodrift.data import demo_corpus
     from geodrift.files import refuse_existing
-    from geodrift.runs import summarise
+    from geodrift.models._registry import DEMONSTRATED
 
-    _fitting.check_length(seconds, None)
+    length = _fitting.checked_length(seconds, None)
     path = run if run is not None else _free_name("geodrift-demo")
     refuse_existing(path)
     console = Console(stderr=True)
     _fitting.say(console, "reading docstrings (parsed, never imported)")
-    config = {"model": "sam", "settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
-    fitted = _fitting.start(demo_corpus(), path, config, seconds, None)
-    print(_print.topic_lines(summarise(fitted, 8), max(60, console.width)))
+    model = m.checked_model(DEMONSTRATED)
+    config = {"settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
+    fitted = _fitting.start(model, demo_corpus(), path, config, length)
+    answers = model.answers()
+    print(answers.summary_lines(answers.summarise(fitted, 8), max(60, console.width)))
     print(f"\nword, posterior mean of its weight, [90% interval]\nrun directory: {path}")
-    print(f"more: geodrift topics {path}")
+    print(f"more: geodrift {model.summary.command} {path}")
 
 
 @app.command(epilog="Example: geodrift corpus articles.jsonl --text-field body --out articles")
@@ -99,34 +103,17 @@ def corpus(
     print(manifest_text(made) if as_json else "\n".join([*describe(made), f"corpus directory: {out}"]))
 
 
-@app.command(
-    epilog="Example: geodrift fit lda articles --run articles-20 --topics 20 --seconds 120 --chains 2"
-)
+@m.with_options(m.settings_of)
 def fit(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL", help="lda: latent Dirichlet allocation; sam: the Spherical Admixture Model."
-        ),
-    ],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=m.model_help())],
     source: o.Input,
     run: Annotated[Path, typer.Option(help="Run directory to write.")],
     vocab: o.Vocab = None,
-    topics: o.Topics = 20,
     seconds: o.Seconds = None,
     steps: o.Steps = None,
     chains: Annotated[int, typer.Option(min=1, help="Independent chains; they share the time.")] = 1,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
-    doc_topic_prior: o.DocTopicPrior = None,
-    topic_word_prior: o.TopicWordPrior = None,
-    weighting: o.Weighting = None,
-    corpus_mean_concentration: o.CorpusMeanConcentration = None,
-    topic_concentration: o.TopicConcentration = None,
-    document_concentration: o.DocumentConcentration = None,
-    method: o.Method = None,
-    batch_size: o.BatchSize = None,
-    draws: o.Draws = None,
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
     min_df: o.MinDf = None,
@@ -135,28 +122,29 @@ def fit(
     stop_words: o.StopWords = "english",
     ngrams: o.Ngrams = 1,
     token_pattern: o.TokenPattern = None,
+    **settings: Any,
 ) -> None:
     """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
     from geodrift.cli import _fitting
     from geodrift.cli._inputs import Text, load_corpus
+    from geodrift.driver import Length
     from geodrift.files import refuse_existing
-    from geodrift.runs import MODELS
 
-    _fitting.check_model(model)
-    _fitting.check_length(seconds, steps)
+    chosen = m.checked_model(model)
+    length = _fitting.checked_length(seconds, steps)
     refuse_existing(run)
-    settings = _fitting.check_settings(
-        model,
-        n_topics=topics, doc_topic_prior=doc_topic_prior, topic_word_prior=topic_word_prior,
-        weighting=weighting, corpus_mean_concentration=corpus_mean_concentration,
-        topic_concentration=topic_concentration, document_concentration=document_concentration,
-        method=method, batch_size=batch_size, num_draws=draws,
-    )  # fmt: skip
+    values = m.given(chosen, settings, m.settings_of)
+    chosen.settings_type.from_dict(values)  # refused before anything is read
     text = Text(text_field, encoding, min_df, max_df, max_words, stop_words, ngrams, token_pattern)
-    documents = load_corpus([source], vocab, text, signed=MODELS[model].takes_negative(settings))
-    config = {"model": model, "settings": settings, "seed": seed, "chains": chains, "held_out": held_out}
-    _fitting.start(documents, run, config, 60.0 if seconds is None and steps is None else seconds, steps)
+    documents = load_corpus([source], vocab, text, signed=chosen.may_be_negative(values))
+    config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
+    _fitting.start(chosen, documents, run, config, Length(60.0) if length == Length() else length)
     print(run)
+
+
+app.command(
+    epilog="Example: geodrift fit lda articles --run articles-20 --topics 20 --seconds 120 --chains 2"
+)(fit)
 
 
 @app.command(epilog="Example: geodrift resume articles-20 --seconds 300")
@@ -164,59 +152,71 @@ def resume(run: o.RunPath, seconds: o.Seconds = None, steps: o.Steps = None) -> 
     """Go on with a run that was stopped or killed, or make a finished one longer."""
     from geodrift.cli import _fitting
 
-    _fitting.check_length(seconds, steps)
-    _fitting.go_on(run, seconds, steps)
+    _fitting.go_on(run, _fitting.checked_length(seconds, steps))
     print(run)
 
 
-@app.command(epilog="Example: geodrift topics articles-20 --top 15")
-def topics(
-    run: o.RunPath,
-    top: Annotated[int, typer.Option(min=1, help="Words of a topic (of sam: at each end).")] = 10,
-    as_json: o.Json = False,
-) -> None:
-    """Print each topic's words with 90% intervals and the chance of being among its ten highest."""
-    from geodrift.cli._print import topic_tables
-    from geodrift.runs import Run, summarise
+def _add_summary(command: str, help_text: str, top_help: str) -> None:
+    """The command that prints what the models of one kind have found."""
 
-    found = summarise(Run.open(run), top)
-    print(json.dumps({"topics": found}, ensure_ascii=False) if as_json else topic_tables(found), end="\n")
+    def summary(
+        run: o.RunPath,
+        top: Annotated[int, typer.Option(min=1, help=top_help)] = 10,
+        as_json: o.Json = False,
+    ) -> None:
+        from geodrift.driver import Run
+        from geodrift.models import model_of
+
+        opened = Run.open(run)
+        model = model_of(opened)
+        if model.summary.command != command:
+            from geodrift.cli import UsageError
+
+            raise UsageError(f"run {run} is of {model.title}: use geodrift {model.summary.command}")
+        answers = model.answers()
+        found = answers.summarise(opened, top)
+        print(json.dumps({command: found}, ensure_ascii=False) if as_json else answers.summary_text(found))
+
+    app.command(command, help=help_text, epilog=f"Example: geodrift {command} articles-20 --top 15")(summary)
 
 
-@app.command(epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt")
+for _summary in dict.fromkeys(model.summary for model in models().values()):
+    _add_summary(*_summary)
+
+
+@m.with_options(m.evaluation_options_of)
 def evaluate(
     run: o.RunPath,
     source: o.Input,
     vocab: o.Vocab = None,
     draws: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="N topic draws: the last ceil(N / chains) of each chain. Default: lda 10, sam all.",
-        ),
+        typer.Option(min=1, help="N draws: the last ceil(N / chains) of each chain."),
     ] = None,
-    theta_draws: o.ThetaDraws = None,
     seed: o.Seed = 0,
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
     as_json: o.Json = False,
+    **options: Any,
 ) -> None:
-    """Score documents that were not fitted (lower is better).
-
-    lda: perplexity of a tenth of each document's words given the others; coherence, exclusivity and
-    diversity of the topics. sam: log-perplexity; compare only at equal N and J.
-    """
-    from geodrift import runs
-    from geodrift.cli import _fitting
     from geodrift.cli._inputs import Text, load_counts
+    from geodrift.driver import Run
+    from geodrift.models import document_rows, model_of
 
-    opened = runs.Run.open(run)
-    options = _fitting.check_evaluation(opened.config["model"], theta_draws=theta_draws)
+    opened = Run.open(run)
+    model = model_of(opened)
+    told = m.given(model, options, m.evaluation_options_of)
     text = Text(text_field, encoding)
-    counts = load_counts(source, vocab, text, opened.vocabulary, opened.config["text_options"])
-    rows = runs.document_rows(opened, counts)
-    result = runs.evaluate(opened, rows, topic_draws=draws, seed=seed, **options)
-    print(json.dumps(result) if as_json else runs.model_named(opened.config["model"]).sentence(result))
+    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
+    rows, answers = document_rows(opened, model, counts), model.answers()
+    result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
+    print(json.dumps(result) if as_json else answers.sentence(result))
+
+
+app.command(
+    help=f"Score documents that were not fitted (lower is better).\n\n{m.evaluation_help()}",
+    epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
+)(evaluate)
 
 
 @app.command(epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv")
@@ -229,32 +229,38 @@ def transform(
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
 ) -> None:
-    """Write each document's mixture of topics with 90% intervals."""
-    from geodrift import runs
+    """Write what each document is a mixture of, with 90% intervals."""
     from geodrift.cli._files import check_suffix, write_mixtures
     from geodrift.cli._inputs import Text, load_counts
+    from geodrift.driver import Run
+    from geodrift.models import document_rows, model_of
 
     check_suffix(out, ".npz", ".csv")
-    opened = runs.Run.open(run)
+    opened = Run.open(run)
+    model = model_of(opened)
     text = Text(text_field, encoding)
-    counts = load_counts(source, vocab, text, opened.vocabulary, opened.config["text_options"])
-    write_mixtures(out, runs.transform(opened, runs.document_rows(opened, counts), seed))
+    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
+    rows = document_rows(opened, model, counts)
+    write_mixtures(out, model.answers().transform(opened, rows, seed=seed), model.component)
     print(out)
 
 
 @app.command(epilog="Example: geodrift export articles-20 --out articles-20.npz")
 def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
-    """Write topic draws [draw, topic, word], aligned, and all that is needed to read them, as .npz.
+    """Write the draws of all chains, aligned, and all that is needed to read them, as .npz.
 
-    Arrays: topics, expected_topics [topic, word], vocabulary, hyperparameters (JSON). expected_topics is for
-    lda the topics' mean given the assignments of the first chain's last state; for sam the draws' mean
-    direction.
+    Of topic models: topics [draw, topic, word], expected_topics [topic, word], vocabulary, hyperparameters
+    (JSON). expected_topics is for lda the topics' mean given the assignments of the first chain's last state;
+    for sam the draws' mean direction.
     """
-    from geodrift import runs
-    from geodrift.cli._files import check_suffix, write_export
+    from geodrift.cli._files import check_suffix
+    from geodrift.driver import Run
+    from geodrift.files import write_arrays
+    from geodrift.models import model_of
 
     check_suffix(out, ".npz")
-    write_export(out, runs.Run.open(run))
+    opened = Run.open(run)
+    write_arrays(out, model_of(opened).answers().export(opened))
     print(out)
 
 

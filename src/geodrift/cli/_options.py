@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 _TEXT = "Text input"
-_MODEL = "Model"
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Input = Annotated[
@@ -59,62 +58,4 @@ StopWords = Annotated[
 Ngrams = Annotated[int, typer.Option("--ngrams", help="Longest sequence of words.", rich_help_panel=_TEXT)]
 TokenPattern = Annotated[
     str | None, typer.Option("--token-pattern", help="Regular expression of a word.", rich_help_panel=_TEXT)
-]
-
-Weighting = Annotated[
-    str | None,
-    typer.Option(
-        "--weighting",
-        help="sam: tfidf (the default), tf or none (values as they are).",
-        rich_help_panel=_MODEL,
-    ),
-]
-Topics = Annotated[int, typer.Option("--topics", help="Number of topics.", rich_help_panel=_MODEL)]
-BatchSize = Annotated[
-    int | None,
-    typer.Option("--batch-size", min=1, help="Documents looked at in a step.", rich_help_panel=_MODEL),
-]
-CorpusMeanConcentration = Annotated[
-    float | None,
-    typer.Option(help="sam: kappa0, of the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL),
-]
-TopicConcentration = Annotated[
-    float | None,
-    typer.Option(
-        help="sam: sigma, of each topic around the corpus mean. Default: 2 x words.", rich_help_panel=_MODEL
-    ),
-]
-DocumentConcentration = Annotated[
-    float | None,
-    typer.Option(
-        help="sam: kappa, of each document around its mixture. Default: 6 x words.", rich_help_panel=_MODEL
-    ),
-]
-DocTopicPrior = Annotated[
-    float | None,
-    typer.Option(
-        help="alpha: Dirichlet parameter of each topic in a document. Default: lda 0.1, sam 1.",
-        rich_help_panel=_MODEL,
-    ),
-]
-TopicWordPrior = Annotated[
-    float | None,
-    typer.Option(
-        help="lda: eta, Dirichlet parameter of each word in a topic. Default: 0.01.", rich_help_panel=_MODEL
-    ),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        help="lda: gibbs (the default), scir, sgrld, sgrhmc, sgld, sghmc. sam: sggmc (the default), gsgnht, "
-        "gmc-gibbs, gmc-approximate.",
-        rich_help_panel=_MODEL,
-    ),
-]
-ThetaDraws = Annotated[
-    int | None, typer.Option(min=1, help="sam: J, mixtures drawn from their prior. Default: 200.")
-]
-Draws = Annotated[
-    int | None,
-    typer.Option("--draws", help="Posterior draws to store of each chain.", rich_help_panel=_MODEL),
 ]

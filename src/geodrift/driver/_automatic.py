@@ -8,8 +8,8 @@ import numpy as np
 
 from geodrift._types import Position, RandomKey
 from geodrift.driver._feed import HostData
+from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
-from geodrift.driver._store import kept_settings
 from geodrift.samplers import Sampler
 from geodrift.schedules import Automatic
 from geodrift.tuning._pilot_data import PilotData

@@ -1,66 +1,134 @@
-"""Which steps a run takes, which of them are stored, and how they are cut into chunks."""
+"""The plan of a run: how many steps it takes, which are warm-up, and after which a draw is stored.
 
-from typing import NamedTuple
+All of it is a function of the step count alone, never of the clock, so that a run that was interrupted goes
+on to the same draws.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
-from geodrift.samplers import Sampler
-
+# A pilot of a little over a hundred steps is timed before the plan of a model is known, so these steps have
+# to be warm-up in every plan.
+LEAST_WARM_UP = 140
 _BLOCK = 65_536
+
+Collects = Callable[[Int[np.ndarray, " step"]], Bool[np.ndarray, " step"]]
+"""Whether a draw may be stored after each of some step counts."""
 
 
 class Plan(NamedTuple):
-    """The steps of a run."""
+    """A number of steps, and what happens at each of them.
 
-    num_warmup: int
-    gaps: Int[np.ndarray, " draw"]  # steps from one stored draw to the next, the first from the warm-up's end
-    ends: Int[np.ndarray, " draw"]  # their sums
+    Attributes:
+        total: Steps of the run, warm-up included.
+        warm_up: Steps of the warm-up, at the start.
+        thin: Steps from one stored draw to the next; of a schedule with stages, those that may be stored.
+        stored: Steps after the warm-up at whose end a draw is stored, increasing, [draw].
+    """
 
-    @property
-    def total(self) -> int:
-        """Steps of the whole run, warm-up included."""
-        return self.num_warmup + int(self.ends[-1])
+    total: int
+    warm_up: int
+    thin: int
+    stored: np.ndarray
 
-    def chunk(self, steps: int, draws: int, wanted: int, room: int, capacity: int) -> tuple[np.ndarray, bool]:
-        """The gaps of the next chunk, and whether the draws at their ends are kept.
+    @classmethod
+    def of_steps(cls, total: int, warm_up: int, thin: int) -> "Plan":
+        """``total`` steps, of which every ``thin``-th after the warm-up is stored."""
+        return cls(total, warm_up, thin, np.arange(thin, total - warm_up + 1, thin))
+
+    @classmethod
+    def with_share(cls, total: int, warm_up_fraction: float, num_draws: int) -> "Plan":
+        """``total`` steps, the first part warm-up, then ``num_draws`` evenly spaced draws.
+
+        Warm-up is at least `LEAST_WARM_UP` steps, or half of a shorter plan. There are fewer draws if there
+        are fewer steps.
+        """
+        warm_up = max(int(total * warm_up_fraction), min(LEAST_WARM_UP, total // 2))
+        return cls.of_steps(total, warm_up, max(1, (total - warm_up) // num_draws))
+
+    @classmethod
+    def of_draws(
+        cls, num_draws: int, warm_up: int, thin: int, collects: Collects | None = None, first: int = 0
+    ) -> "Plan":
+        """``num_draws`` draws after the warm-up.
 
         Args:
-            steps: Taken so far.
-            draws: Stored so far.
-            wanted: About how many steps.
-            room: The most steps.
-            capacity: The most draws.
+            num_draws: Draws to store.
+            warm_up: Steps of the warm-up.
+            thin: Of the steps that may be stored, every ``thin``-th is.
+            collects: Which steps may be stored, by the sampler's count; None: all.
+            first: The sampler's count at the first step.
         """
-        wanted, done = min(wanted, room), steps - self.num_warmup
+        if collects is None:
+            return cls.of_steps(warm_up + num_draws * thin, warm_up, thin)
+        ends, seen, begun = [], 0, first + warm_up
+        count = begun
+        while seen < num_draws * thin:
+            collected = np.flatnonzero(collects(np.arange(count, count + _BLOCK)))
+            ends.append(count - begun + 1 + collected[(thin - 1 - seen) % thin :: thin])
+            seen, count = seen + collected.size, count + _BLOCK
+        stored = np.concatenate(ends)[:num_draws]
+        return cls(warm_up + int(stored[-1]), warm_up, thin, stored)
+
+    def extended(self, total: int) -> "Plan":
+        """The same warm-up and thinning, to ``total`` steps if that is more."""
+        return Plan.of_steps(max(total, self.total), self.warm_up, self.thin)
+
+    def draws_after(self, steps: int) -> int:
+        """Draws stored in the first ``steps`` steps."""
+        return int(np.searchsorted(self.stored, steps - self.warm_up, side="right"))
+
+    def phase(self, steps: int) -> str:
+        """``"warm-up"`` or ``"sampling"``, of the step that brought the count to ``steps``."""
+        return "warm-up" if steps <= self.warm_up else "sampling"
+
+    def chunk(self, steps: int, wanted: int, room: "Room") -> tuple[Int[np.ndarray, " draw"], bool]:
+        """The next chunk: steps up to each of its draws, and whether these draws are stored.
+
+        Args:
+            steps: Steps taken so far.
+            wanted: About how many steps to take.
+            room: The most that the chain can take at once.
+        """
+        wanted, done = min(wanted, room.steps), steps - self.warm_up
         if done < 0:
-            # The warm-up is one draw after another that nobody keeps.
+            # The warm-up is one draw after another that nobody stores.
             return np.array([min(wanted, -done)]), False
-        to_next = int(self.ends[draws]) - done
-        if to_next > room:
-            return np.array([room]), False
-        if to_next < self.gaps[draws]:
-            return np.array([to_next]), True
-        fit = int(np.searchsorted(self.ends[draws : draws + capacity] - done, wanted, side="right"))
-        return self.gaps[draws : draws + max(1, fit)], True
+        draws = self.draws_after(steps)
+        if draws == len(self.stored):
+            return np.array([min(wanted, self.total - steps)]), False
+        ahead = self.stored[draws : draws + room.draws] - done
+        if ahead[0] > wanted:
+            return np.array([wanted]), False
+        fit = int(np.searchsorted(ahead, wanted, side="right"))
+        return np.diff(ahead[:fit], prepend=0), True
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan in numbers, for JSON; `of_steps` makes it anew from them."""
+        return {"total": self.total, "warm_up": self.warm_up, "thin": self.thin}
 
 
-def plan_steps(sampler: Sampler, first: int, num_warmup: int, num_draws: int, thin: int) -> Plan:
-    """The plan of a run whose first step has the number ``first``.
+class Shares(NamedTuple):
+    """How a plan is divided.
 
-    After the warm-up every ``thin``-th of the steps that the sampler collects is stored: of all steps, unless
-    its schedule has stages.
+    Attributes:
+        warm_up_fraction: Part of the steps that is warm-up.
+        num_draws: Draws of each chain that are stored.
     """
-    ends, seen, count = [], 0, first + num_warmup
-    begun = count
-    while seen < num_draws * thin:
-        collected = np.flatnonzero(sampler.collects(np.arange(count, count + _BLOCK)))
-        ends.append(count - begun + 1 + collected[(thin - 1 - seen) % thin :: thin])
-        seen, count = seen + collected.size, count + _BLOCK
-    upto = np.concatenate(ends)[:num_draws]
-    return Plan(num_warmup, np.diff(upto, prepend=0), upto)
+
+    warm_up_fraction: float = 0.5
+    num_draws: int = 100
+
+    def plan(self, total: int) -> Plan:
+        """A plan of so many steps."""
+        return Plan.with_share(total, self.warm_up_fraction, self.num_draws)
 
 
-def draws_within(gaps: Int[np.ndarray, " draw"], steps: int) -> int:
-    """How many of the draws at the ends of the gaps fall within that many steps."""
-    return int(np.searchsorted(np.cumsum(gaps), steps, side="right"))
+class Room(NamedTuple):
+    """The most that a chain takes in one chunk."""
+
+    steps: int = 2**31 - 1
+    draws: int = 2**31 - 1

@@ -1,47 +1,93 @@
-"""The pace of the chunks, and the bar on stderr."""
+"""The pace of chunks, and what a person sees while a run goes on."""
 
+import math
 import time
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-# A run shorter than this many seconds shows no bar.
-_SHOW_AFTER = 2.0
+from geodrift.driver._chain import ShownMetric
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CHUNK_SECONDS = 0.5
+SHOW_AFTER = 2.0
+_LINE_SECONDS = 10.0  # between lines where there is no terminal
 
 
 class Pace:
-    """How many steps to put in the next chunk so that it takes about ``target`` seconds."""
+    """How many steps to put in a chain's next chunk so that it takes about `CHUNK_SECONDS`."""
 
-    def __init__(self, target: float) -> None:
-        self.target, self.steps = target, 16
+    def __init__(self) -> None:
+        self.steps = 1
 
     def learn(self, steps: int, seconds: float) -> None:
-        """Take account of a chunk."""
-        if seconds < self.target / 2 and steps >= self.steps:
-            self.steps *= 2
-        elif seconds > 2 * self.target:
-            self.steps = max(self.steps // 2, 1)
+        """Take account of a chunk; one that was cut short says nothing of longer ones."""
+        factor = CHUNK_SECONDS / max(seconds, 1e-9)
+        if factor < 1 or steps >= self.steps:
+            self.steps = max(1, int(steps * min(8.0, max(0.25, factor))))
 
 
-class Bar:
-    """A progress bar that appears once a run has taken two seconds."""
+class ProgressView:
+    """Steps, metrics and time left: a bar on a terminal, a line now and then elsewhere.
 
-    def __init__(self, total: int, shown: bool) -> None:
-        self.total, self.shown, self.started = total, shown, time.monotonic()
+    Args:
+        console: Where it goes; None: nothing is shown.
+        metrics: Which metrics are shown, where a chunk has them, and how.
+        after: Seconds before the first sign.
+    """
+
+    def __init__(
+        self, console: "Console | None", metrics: tuple[ShownMetric, ...] = (), after: float = SHOW_AFTER
+    ) -> None:
+        self._console, self._metrics, self._after = console, metrics, after
         self._bar: Any = None
+        self._began, self._last_line = time.monotonic(), -math.inf
+        self._first: tuple[float, int] | None = None  # time and steps at the end of the first chunk
 
-    def update(self, done: int, warming_up: bool) -> None:
-        """Show the number of steps done."""
-        if not self.shown or time.monotonic() - self.started < _SHOW_AFTER:
-            return
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
+    def __enter__(self) -> "ProgressView":
+        return self
 
-            self._bar = Progress(console=Console(stderr=True))
-            self._task = self._bar.add_task("", total=self.total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done, description="warm-up" if warming_up else "sampling")
-
-    def close(self) -> None:
-        """Leave the terminal as it was."""
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def update(self, phase: str, metrics: dict[str, float], done: int, total: int) -> None:
+        """Show a chunk; ``done`` and ``total`` are steps over all chains."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, done)
+        if self._console is None or (now - self._began < self._after and done < total):
+            return
+        text = self._text(metrics, done, total, now)
+        if self._console.is_terminal:
+            self._show_bar(phase, text, done, total)
+        elif now - self._last_line >= _LINE_SECONDS or done >= total:
+            self._last_line = now
+            self._console.print(f"{phase}: {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def _show_bar(self, phase: str, text: str, done: int, total: int) -> None:
+        if self._bar is None:
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = (
+                TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[text]}")
+            )  # fmt: skip
+            self._bar = Progress(*columns, console=self._console, transient=True)
+            self._task = self._bar.add_task("", total=total, text="")
+            self._bar.start()
+        self._bar.update(self._task, description=phase, total=total, completed=done, text=text)
+
+    def _text(self, metrics: dict[str, float], done: int, total: int, now: float) -> str:
+        parts = [f"step {done:,}/{total:,}"]
+        parts += [
+            shown.form.format(metrics[shown.name])
+            for shown in self._metrics
+            if math.isfinite(metrics.get(shown.name, math.nan))
+        ]
+        began, steps = self._first or (now, done)
+        if done > steps:
+            parts.append(f"{(now - began) / (done - steps) * (total - done):,.0f} s left")
+        return ", ".join(parts)

@@ -1,6 +1,13 @@
-"""Models with a full posterior: each a posterior made of core parts, an engine, and a scikit-learn facade."""
+"""Models with a full posterior: each a specification, a chain, and a scikit-learn facade."""
 
-from geodrift.models._plan import Plan as Plan
-from geodrift.models._plan import Progress as Progress
-from geodrift.models.latent_dirichlet_allocation import LatentDirichletAllocation as LatentDirichletAllocation
-from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture
+from geodrift._lazy import lazy
+
+__getattr__, __all__ = lazy(
+    __name__,
+    {
+        "latent_dirichlet_allocation": ("LatentDirichletAllocation",),
+        "spherical_admixture": ("SphericalAdmixture",),
+        "_registry": ("model_named", "model_of", "models"),
+        "kit": ("Answers", "Model", "create_run", "document_rows", "fit", "make_chains"),
+    },
+)

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.models._plan import Plan
-from geodrift.models._planned_chain import PlannedChain
+from geodrift.driver import HostChain, ShownMetric, Variable
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -17,8 +16,8 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import c
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 
 
-class Engine(PlannedChain):
-    """Samples topics of one corpus.
+class Chain(HostChain):
+    """Samples the topics of one corpus.
 
     Each step takes the next documents of a random order of the corpus, a new order for each pass, and hands
     them to a `TopicMove`.
@@ -35,6 +34,11 @@ class Engine(PlannedChain):
             document of ``held_out`` has two words.
     """
 
+    shown_metrics = (
+        ShownMetric("documents", "{:,.0f} documents seen"),
+        ShownMetric("held_out_perplexity", "held-out perplexity {:,.1f}"),
+    )
+
     def __init__(
         self,
         corpus: Any,
@@ -50,6 +54,7 @@ class Engine(PlannedChain):
                 "ask for fewer topics"
             )
         self.source, self.settings, self.seed, self.chain = TokenSource(corpus), settings, seed, chain
+        self.shares = settings.shares
         self.move = self._move()
         self.documents_seen = 0
         self.position = (0, 0, 0)  # the pass, how many of its documents are done, and how many it has
@@ -58,7 +63,15 @@ class Engine(PlannedChain):
         if held_out is not None:
             self._check_held_out(held_out)
         self.score = HeldOutScore("held_out_perplexity", self._held_out_perplexity)
-        self.start_plan()
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Topics, and the document prior where it is learnt."""
+        num_topics, num_words = self.settings.n_topics, self.source.num_words
+        found = {"topics": Variable(("topic", "word"), (num_topics, num_words), "float32")}
+        if self.settings.learn_doc_topic_prior != "no":
+            found["doc_topic_prior"] = Variable(("topic",), (num_topics,), "float32")
+        return found
 
     @property
     def config(self) -> dict:
@@ -89,17 +102,16 @@ class Engine(PlannedChain):
         return {f"move.{name}": value for name, value in self.move.state().items()} | {
             "position": np.array([*self.position, self.documents_seen]),
             "count": np.array(self.count),
-            "plan": np.array(self.plan_made),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `state` put down."""
+        """Restore a state returned by `state`."""
         self.move.restore(
             {name.split(".", 1)[1]: value for name, value in arrays.items() if name.startswith("move.")}
         )
         *position, self.documents_seen = (int(x) for x in arrays["position"])
         self.position = tuple(position)
-        self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
+        self.count = int(arrays["count"])
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The expected topics."""
@@ -118,9 +130,7 @@ class Engine(PlannedChain):
         if done == size and size:
             number, done = number + 1, 0
         if done == 0:
-            size = self.move.documents_of_pass(
-                self.count, self.plan_made.warm_up if self.plan_made.total else None
-            )
+            size = self.move.documents_of_pass(self.count, None if self.plan is None else self.plan.warm_up)
         if self.order[0] != number:
             self.order = (number, self._order(number, size))
         documents = self.order[1][done : done + self.move.batch_size]
@@ -139,7 +149,7 @@ class Engine(PlannedChain):
         first = permutation(0, self.source.num_documents)[:size]
         return first[permutation(number, size)] if number else first
 
-    def _step(self) -> int:
+    def step(self) -> int:
         """One minibatch; returns its number of token draws."""
         batch = self.source.minibatch(self._documents())
         draws = self.move.step(batch, self.count, self.warming_up)
@@ -147,16 +157,19 @@ class Engine(PlannedChain):
         self.documents_seen += len(batch.documents)
         return draws
 
-    def _count_after(self, seconds: float) -> int:
-        return self.move.count_after(seconds, self._timed_step, self.count)
+    def steps_within(self, seconds: float, pace: float) -> int:
+        """How many more steps fit in a time; see `TopicMove.steps_within`."""
+        return self.move.steps_within(seconds, pace, self.count)
 
-    def _draw(self) -> dict[str, np.ndarray]:
+    def draw(self) -> dict[str, np.ndarray]:
+        """A draw of the topics, and alpha where it is learnt."""
         draw = {"topics": self.topics()}
         if self.settings.learn_doc_topic_prior != "no":
             draw["doc_topic_prior"] = self.move.document_prior
         return draw
 
-    def _metrics(self, outcomes: list[int]) -> dict[str, float]:
+    def metrics(self, outcomes: list[int]) -> dict[str, float]:
+        """Documents seen so far, token draws of the chunk, and what the move tells."""
         metrics = {
             "documents": float(self.documents_seen),
             "token_draws": float(sum(outcomes)),

@@ -8,7 +8,8 @@ from jaxtyping import Float
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.models.latent_dirichlet_allocation._chain import Engine
+from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
@@ -17,12 +18,13 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     align,
+    common_order,
     mean_topics,
     summarise_topics,
 )
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamEngine
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
-from geodrift.models.topics._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
+from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, aligned_draws, spaced
 
 STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
 PERPLEXITY_DRAWS = 10
@@ -33,18 +35,23 @@ class LatentDirichletAllocation(TopicModelFacade):
     """Topics of documents as probabilities of words, with a posterior: Blei, Ng and Jordan (2003).
 
     D documents, V words, K topics. `fit` samples the posterior of a corpus in memory; `partial_fit` takes
-    documents as they come, keeps none of them, and needs the same memory however many have come. The
-    arguments up to ``batch_size`` are described in `Settings`; values are checked by `fit`, which raises
-    ValueError.
+    documents as they come, keeps none of them, and needs the same memory however many have come. Values are
+    checked by `fit`, which raises ValueError. What each setting is and may be stands on the page of settings.
 
     Args:
         n_topics: K.
         doc_topic_prior: alpha, each component's Dirichlet parameter, or K of them.
+        learn_doc_topic_prior: "no", "symmetric" or "asymmetric": whether alpha is drawn too.
         topic_word_prior: eta, each word's.
         method: "gibbs" keeps every token's assignment and is exact; "scir", "sgrld", "sgrhmc", "sgld" and
             "sghmc" use counts of minibatches scaled to the corpus. `partial_fit`, which keeps nothing, takes
             "scir" where this is "gibbs".
         batch_size: S, documents of one step.
+        early_sweeps: Sweeps over each document when it is first seen.
+        sweeps: Sweeps over each document of a minibatch after that.
+        step_size: (a, b, c) of the schedule a (b + t)^-c, a time, of all methods but "gibbs".
+        gammas_on: "posterior" or "prior": what the unnormalised topics of those methods are.
+        warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain in `fit`, warm-up included; None: those of 200 passes over the documents,
             and at least 400.
         n_draws: Stored draws of each chain, at most.
@@ -56,6 +63,7 @@ class LatentDirichletAllocation(TopicModelFacade):
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
             After `partial_fit`: evenly spaced ones of the latter half of the stream.
+        doc_topic_prior_draws_: alpha in each draw, [draw, topic], where it is learnt; else None.
         topics_: Their mean, [topic, word] float32; rows sum to 1.
         components_: The same under the name that scikit-learn's LDA has for it.
         expected_topics_: One estimate without the noise of a draw: the mean given the last state's
@@ -68,14 +76,22 @@ class LatentDirichletAllocation(TopicModelFacade):
         >>> mixtures = model.transform(new_counts)
     """
 
+    settings_type = Settings
+
     def __init__(
         self,
         n_topics: int = 20,
         *,
         doc_topic_prior: float | Sequence[float] = 0.1,
+        learn_doc_topic_prior: str = "no",
         topic_word_prior: float = 0.01,
         method: str = "gibbs",
         batch_size: int | None = None,
+        early_sweeps: int | None = None,
+        sweeps: int = 1,
+        step_size: tuple[float, float, float] | None = None,
+        gammas_on: str = "posterior",
+        warm_up_fraction: float = 0.5,
         n_steps: int | None = None,
         n_draws: int = 100,
         n_chains: int = 1,
@@ -84,9 +100,15 @@ class LatentDirichletAllocation(TopicModelFacade):
     ) -> None:
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
+        self.learn_doc_topic_prior = learn_doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.method = method
         self.batch_size = batch_size
+        self.early_sweeps = early_sweeps
+        self.sweeps = sweeps
+        self.step_size = step_size
+        self.gammas_on = gammas_on
+        self.warm_up_fraction = warm_up_fraction
         self.n_steps = n_steps
         self.n_draws = n_draws
         self.n_chains = n_chains
@@ -103,14 +125,15 @@ class LatentDirichletAllocation(TopicModelFacade):
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
         """
-        settings = self._settings(self.method)
+        settings = self._settings()
         corpus, seed = MatrixCorpus(self._validated(X, reset=True, least_documents=2)), self._seed()
-        engines = [Engine(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
-        steps = _default_steps(engines[0]) if self.n_steps is None else self.n_steps
-        draws = np.concatenate([sampled_topics(engine, steps) for engine in engines])
+        chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
+        draws = aligned_draws(chains, steps, common_order)
         self._forget()
-        self.settings_, self._draws = settings, align(draws)
-        self.expected_topics_ = engines[0].expected_topics()
+        self.settings_, self._draws = settings, draws["topics"]
+        self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")
+        self.expected_topics_ = chains[0].expected_topics()
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> Self:
@@ -127,8 +150,8 @@ class LatentDirichletAllocation(TopicModelFacade):
         begins = not hasattr(self, "_stream")
         rows = self._validated(X, reset=begins)
         if begins:
-            settings = self._settings(STREAM_METHOD if self.method == "gibbs" else self.method)
-            stream = StreamEngine(
+            settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
+            stream = StreamChain(
                 rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
             )
             stream.feed(rows)
@@ -137,7 +160,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         else:
             self._stream.feed(rows)
         self._stream_draws.offer(self._stream.count, self._stream.topics)
-        self._draws = None
+        self._draws = self.doc_topic_prior_draws_ = None
         self.expected_topics_ = self._stream.expected_topics()
         return self
 
@@ -168,7 +191,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return document_mixtures(rows, spaced(self.topic_draws_), self.settings_.doc_topic_prior)
+        return document_mixtures(rows, spaced(self.topic_draws_), self._prior(TRANSFORM_DRAWS))
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.
@@ -190,17 +213,12 @@ class LatentDirichletAllocation(TopicModelFacade):
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
         draws = spaced(self.topic_draws_, PERPLEXITY_DRAWS)
-        return completion_perplexity(rows, draws, self.settings_.doc_topic_prior, seed=seed)
+        return completion_perplexity(rows, draws, self._prior(PERPLEXITY_DRAWS), seed=seed)
 
-    def _settings(self, method: str) -> Settings:
-        return Settings(
-            n_topics=self.n_topics,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            method=method,
-            batch_size=self.batch_size,
-            num_draws=self.n_draws,
-        )
+    def _prior(self, most: int) -> Any:
+        """The document prior: of each of at most so many spaced draws where it was learnt."""
+        learnt = self.doc_topic_prior_draws_
+        return self.settings_.doc_topic_prior if learnt is None else spaced(learnt, most)
 
     def _forget(self) -> None:
         for name in ("_stream", "_stream_draws"):
@@ -216,5 +234,5 @@ class LatentDirichletAllocation(TopicModelFacade):
         return hasattr(self, "expected_topics_")
 
 
-def _default_steps(engine: Engine) -> int:
-    return max(LEAST_STEPS, -(-PASSES * engine.source.num_documents // engine.move.batch_size))
+def _default_steps(chain: Chain) -> int:
+    return max(LEAST_STEPS, -(-PASSES * chain.source.num_documents // chain.move.batch_size))

@@ -1,12 +1,10 @@
-"""What the engine asks of the part that moves the topics."""
+"""What the chain asks of the part that moves the topics."""
 
 import abc
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models._planned_chain import steps_in
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
@@ -14,7 +12,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 class TopicMove(abc.ABC):
     """Assignments of a minibatch given the topics, then the topics given the assignments.
 
-    The engine chooses the documents and counts the steps; the move holds the rest of the chain's state.
+    The chain chooses the documents and counts the steps; the move holds the rest of the chain's state.
     """
 
     settings: Settings
@@ -50,15 +48,19 @@ class TopicMove(abc.ABC):
 
     @abc.abstractmethod
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `state` put down."""
+        """Restore a state returned by `state`."""
 
     def metrics(self) -> dict[str, float]:
         """Numbers of the present state to show."""
         return {}
 
-    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """The count at which a run of ``seconds`` from ``count`` on ends.
+    def steps_within(self, seconds: float, pace: float, count: int) -> int:
+        """How many more steps fit in a time.
 
-        Takes steps to learn their pace: ``step`` takes one and returns its seconds.
+        Args:
+            seconds: The time.
+            pace: Seconds of a step now.
+            count: Steps taken so far.
         """
-        return steps_in(seconds, step, count)
+        del count
+        return int(seconds / pace)

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
-from geodrift.models._plan import Plan
-from geodrift.models._planned_chain import PlannedChain
+from geodrift.driver import HostChain, ShownMetric, Variable
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
@@ -28,7 +27,7 @@ MIXTURE_ADAPTATION = 0.05
 ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
 
 
-class Engine(PlannedChain):
+class Chain(HostChain):
     """Samples topics and mixtures of one corpus.
 
     The posterior is Eq. (9) of Liu et al. 2016 (see `TopicPrior`). Topics are [K, V] float32 with unit rows,
@@ -49,6 +48,13 @@ class Engine(PlannedChain):
             topics.
     """
 
+    shown_metrics = (
+        ShownMetric("documents", "{:,.0f} documents seen"),
+        ShownMetric("held_out_log_perplexity", "held-out log-perplexity {:,.1f}"),
+        ShownMetric("kinetic_temperature", "kinetic T {:.3f}"),
+        ShownMetric("configurational_temperature", "configurational T {:.3f}"),
+    )
+
     def __init__(
         self,
         corpus: Any,
@@ -65,10 +71,10 @@ class Engine(PlannedChain):
             )
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
+        self.shares = self.settings.shares
         self.seed, self.chain, self.held_out = seed, chain, held_out
         self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
-        self.start_plan()
         self.prior = self._prior()
         move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
@@ -79,6 +85,15 @@ class Engine(PlannedChain):
         )
         self.move.compile(self.latents, topics)
         self.temperature = TemperatureRecord(topics)
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Topics, and the mean over topics of the documents' standard deviation of their share."""
+        shape = (self.settings.n_topics, self.source.num_words)
+        return {
+            "topics": Variable(("topic", "word"), shape, "float32"),
+            "mixture_spread": Variable((), (), "float32"),
+        }
 
     @property
     def config(self) -> dict:
@@ -110,11 +125,10 @@ class Engine(PlannedChain):
         return arrays | {
             "tuned": self.move.tuned,
             "count": np.array(self.count),
-            "plan": np.array(self.plan_made),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `state` put down."""
+        """Restore a state returned by `state`."""
         self.latents = Latents(**{name: np.array(arrays[f"latents.{name}"]) for name in Latents._fields})
         leaves, structure = jax.tree.flatten(self.topic_state)
         restored = [jnp.asarray(arrays[f"topics.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
@@ -123,7 +137,7 @@ class Engine(PlannedChain):
             {k.split(".", 1)[1]: v for k, v in arrays.items() if k.startswith("temperature.")}
         )
         self.move.tune(np.array(arrays["tuned"]))
-        self.count, self.plan_made = int(arrays["count"]), Plan(*(int(x) for x in arrays["plan"]))
+        self.count = int(arrays["count"])
 
     def _prior(self) -> TopicPrior:
         return TopicPrior(
@@ -167,7 +181,7 @@ class Engine(PlannedChain):
             self.source.num_documents, self.move.documents_per_step, replace=False, shuffle=False
         )
 
-    def _step(self) -> Outcome:
+    def step(self) -> Outcome:
         warm = self.warming_up
         passes = self.count * self.move.documents_per_step / self.source.num_documents
         adaptation = MIXTURE_ADAPTATION / (1.0 + passes / ADAPTATION_DECAY) if warm else 0.0
@@ -177,7 +191,7 @@ class Engine(PlannedChain):
         self.count += 1
         if outcome.result != Result.OK.value:
             raise SamplingError(Result(outcome.result), step=self.count - 1, chain=self.chain)
-        if self.count == 3 * self.plan_made.warm_up // 4:
+        if self.plan is not None and self.count == 3 * self.plan.warm_up // 4:
             # A direction taken at the start of sampling would share its noise with the first draws.
             self.temperature = TemperatureRecord(self.topics())
         if not warm and self.count % TEMPERATURE_INTERVAL == 0:
@@ -186,10 +200,11 @@ class Engine(PlannedChain):
             )
         return outcome
 
-    def _draw(self) -> dict[str, np.ndarray]:
+    def draw(self) -> dict[str, np.ndarray]:
+        """The topics, and how far the documents' mixtures lie apart."""
         return {"topics": self.topics(), "mixture_spread": self.latents.mixtures.std(axis=0).mean()}
 
-    def _metrics(self, outcomes: list[Outcome]) -> dict[str, float]:
+    def metrics(self, outcomes: list[Outcome]) -> dict[str, float]:
         """Means over the chunk; temperatures over all sampling so far."""
         metrics = {
             "documents": float(self.count * self.move.documents_per_step),

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.models.spherical_admixture._chain import Engine
+from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
@@ -16,16 +17,16 @@ from geodrift.models.spherical_admixture.evaluation._summaries import (
     expected_topics,
     summarise_topics,
 )
-from geodrift.models.topics._alignment import align
-from geodrift.models.topics._facade import MatrixCorpus, TopicModelFacade, sampled_topics, spaced
+from geodrift.models.topics._alignment import common_order
+from geodrift.models.topics._facade import TopicModelFacade, aligned_draws, spaced
 
 
 class SphericalAdmixture(TopicModelFacade):
     """Topics of documents as unit vectors, with a posterior.
 
     The model is that of Reisinger et al. 2010 with the corpus mean integrated out, Eq. (9) of Liu et al.
-    2016. D documents, V words, K topics. Every argument but the last four is described in `Settings`;
-    values are checked by `fit`, which raises ValueError.
+    2016. D documents, V words, K topics. Values are checked by `fit`, which raises ValueError. What each
+    setting is and may be stands on the page of settings.
 
     Args:
         n_topics: K.
@@ -36,7 +37,16 @@ class SphericalAdmixture(TopicModelFacade):
         weighting: "tfidf" or "tf" for counts, "none" for vectors such as embeddings, which may be dense
             and negative.
         method: Sampler of the topics.
-        batch_size: S.
+        batch_size: S, documents of one step.
+        latents: "kept" or "fresh": where the gradient's sums over documents come from.
+        subtract_noise: Subtract the variance of the "fresh" estimate from the injected noise.
+        mixture_burn_in: Transitions of a document's mixture before the first that counts.
+        mixture_draws: N, mixtures averaged ("fresh") or transitions made ("kept").
+        mixture_leapfrog_steps: Leapfrog steps of one mixture transition.
+        num_steps: L, topic steps after each renewal of mixtures.
+        step_size: h, a time; None: tuned during warm-up.
+        friction: C, 1/time; None: tuned with the step size.
+        warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included.
         n_draws: Stored draws of each chain.
         n_chains: Chains, run one after the other.
@@ -54,6 +64,8 @@ class SphericalAdmixture(TopicModelFacade):
         >>> mixtures = model.transform(new_counts)
     """
 
+    settings_type = Settings
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -65,6 +77,15 @@ class SphericalAdmixture(TopicModelFacade):
         weighting: str = "tfidf",
         method: str = "sggmc",
         batch_size: int = 50,
+        latents: str = "kept",
+        subtract_noise: bool = True,
+        mixture_burn_in: int = 0,
+        mixture_draws: int = 8,
+        mixture_leapfrog_steps: int = 10,
+        num_steps: int = 1,
+        step_size: float | None = None,
+        friction: float | None = None,
+        warm_up_fraction: float = 0.5,
         n_steps: int = 4000,
         n_draws: int = 100,
         n_chains: int = 1,
@@ -78,6 +99,15 @@ class SphericalAdmixture(TopicModelFacade):
         self.weighting = weighting
         self.method = method
         self.batch_size = batch_size
+        self.latents = latents
+        self.subtract_noise = subtract_noise
+        self.mixture_burn_in = mixture_burn_in
+        self.mixture_draws = mixture_draws
+        self.mixture_leapfrog_steps = mixture_leapfrog_steps
+        self.num_steps = num_steps
+        self.step_size = step_size
+        self.friction = friction
+        self.warm_up_fraction = warm_up_fraction
         self.n_steps = n_steps
         self.n_draws = n_draws
         self.n_chains = n_chains
@@ -97,11 +127,10 @@ class SphericalAdmixture(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         seed = self._seed()
-        engines = [Engine(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
-        draws = [sampled_topics(engine, self.n_steps) for engine in engines]
-        self.settings_ = engines[0].settings
-        self.temperature_ = np.array([engine.temperature.value() for engine in engines])
-        self.topic_draws_ = align(np.concatenate(draws))
+        chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        self.topic_draws_ = aligned_draws(chains, self.n_steps, common_order)["topics"]
+        self.settings_ = chains[0].settings
+        self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self.topics_ = expected_topics(self.topic_draws_)
         return self
 
@@ -138,19 +167,6 @@ class SphericalAdmixture(TopicModelFacade):
         """Each topic's words at both ends with intervals; see `summarise_topics`."""
         check_is_fitted(self)
         return summarise_topics(self.topic_draws_, vocabulary, top=top)
-
-    def _settings(self) -> Settings:
-        return Settings(
-            n_topics=self.n_topics,
-            corpus_mean_concentration=self.corpus_mean_concentration,
-            topic_concentration=self.topic_concentration,
-            document_concentration=self.document_concentration,
-            doc_topic_prior=self.doc_topic_prior,
-            weighting=self.weighting,
-            method=self.method,
-            batch_size=self.batch_size,
-            num_draws=self.n_draws,
-        )
 
     def _may_be_negative(self) -> bool:
         return self.weighting == "none"

@@ -9,7 +9,7 @@ in one draw (a Kullback-Leibler divergence is not) and not ruled by the few most
 of the probabilities is).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,10 +66,22 @@ def align(
     topics: Float[np.ndarray, "N K V"], directions: Directions = themselves
 ) -> Float[np.ndarray, "N K V"]:
     """Topics of all draws in their `common_order`; the argument itself where they are in it."""
-    orders = common_order(topics, directions)
-    if (orders == np.arange(topics.shape[1])).all():
-        return topics
-    return np.take_along_axis(topics, orders[:, :, None], axis=1)
+    return in_order({"topics": topics}, common_order(topics, directions))["topics"]
+
+
+def in_order(draws: Mapping[str, np.ndarray], orders: Int[np.ndarray, "N K"]) -> dict[str, np.ndarray]:
+    """Variables of all draws, [draw, topic, ...] each, with the topics of each draw in an order.
+
+    Args:
+        draws: By name; the arrays themselves are returned where they are in the order.
+        orders: From `common_order`.
+    """
+    if (orders == np.arange(orders.shape[1])).all():
+        return dict(draws)
+    return {
+        name: np.take_along_axis(values, orders.reshape(*orders.shape, *(1,) * (values.ndim - 2)), axis=1)
+        for name, values in draws.items()
+    }
 
 
 def mean_directions(

@@ -1,7 +1,6 @@
 """Exact Gibbs sampling with partial updates: every token's assignment is kept between visits."""
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -28,7 +27,6 @@ START_SWEEPS = 40
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
 STREAMS = ("assignments", "topics", "first assignments")
-PILOT_SHARE = 0.15  # of the time given, at most
 
 
 class KeptAssignments(TopicMove):
@@ -165,17 +163,14 @@ class KeptAssignments(TopicMove):
             self.complete_at = count
         return draws
 
-    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """See `TopicMove.count_after`."""
-        paces, remaining = [step()], seconds
-        while (remaining := remaining - paces[-1]) > (1 - PILOT_SHARE) * seconds:
-            paces.append(step())
-        at = count + len(paces)
-        pace, joining = float(np.median(paces[len(paces) // 2 :])), 0
+    def steps_within(self, seconds: float, pace: float, count: int) -> int:
+        """How many more steps fit in a time; the first sweeps of the documents that join take longer."""
+        del count
+        joining = 0
         if self.complete_at < 0:
             joining = -(-len(self.seen) // self.batch_size)
-            remaining -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
-        return max(2 * at, at + joining + 2, at + int(remaining / pace))
+            seconds -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
+        return max(joining + 2, int(seconds / pace))
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""

@@ -15,7 +15,6 @@ of the counts. A draw of a gamma of a small shape is nothing, and what has no to
 
 import math
 import time
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -34,8 +33,6 @@ from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics imp
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._topic_steps import TopicSteps
 
 BATCH_SHARE = 4  # a minibatch holds about K V / 4 tokens
-PILOT_SHARE = 0.15  # of the time given, at most
-PILOT_STEPS = 20
 _LEAST_START = 1e-30  # of a gamma: in logs there is no 0 to start from
 
 
@@ -167,17 +164,12 @@ class ScaledCounts(TopicMove):
             )
         return self.gammas
 
-    def count_after(self, seconds: float, step: Callable[[], float], count: int) -> int:
-        """See `TopicMove.count_after`.
+    def steps_within(self, seconds: float, pace: float, count: int) -> int:
+        """How many more steps fit in a time.
 
         A step of the first pass takes more sweeps than the others, and one after warm-up moves the topics.
         """
-        settings, paces, sweeping = self.settings, [], []
-        while (sum(paces) < PILOT_SHARE * seconds and len(paces) < PILOT_STEPS) or len(paces) < 3:
-            paces.append(step())
-            sweeping.append(self.last[0])
-        at, remaining = count + len(paces), seconds - sum(paces)
-        pace, sweeps = float(np.median(paces[1:])), float(np.median(sweeping[1:]))
+        settings, sweeps = self.settings, self.last[0]
         first_left, later = 0, pace
         if self.starts is not None:
             first_left = -(-max(0, self.num_documents - self.documents_seen) // self.batch_size)
@@ -185,12 +177,10 @@ class ScaledCounts(TopicMove):
         if self.gammas is None:
             # Of all steps these are taken after warm-up; each of the steps left bears its part.
             moves = (1.0 - settings.warm_up_fraction) * self._seconds_of_a_move()
-            pace, later, remaining = pace + moves, later + moves, remaining - at * moves
-        if self.starts is None or remaining <= first_left * pace:
-            left = int(remaining / pace)
-        else:
-            left = first_left + int((remaining - first_left * pace) / later)
-        return at + max(at, left)  # half of a short plan is warm-up, which the steps taken here are in
+            pace, later, seconds = pace + moves, later + moves, seconds - count * moves
+        if self.starts is None or seconds <= first_left * pace:
+            return int(seconds / pace)
+        return first_left + int((seconds - first_left * pace) / later)
 
     def _seconds_of_a_move(self) -> float:
         """Of a trial that leaves nothing behind."""

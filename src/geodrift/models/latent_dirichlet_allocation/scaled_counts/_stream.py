@@ -17,7 +17,7 @@ BATCH_SIZE = 8192
 WARM_UP = 140, 2**16  # minibatches, documents: until as many of either have gone by
 
 
-class StreamEngine:
+class StreamChain:
     """Samples topics from a stream of documents; cost and memory do not depend on how many have gone by.
 
     The target is the posterior of all documents of the stream, each minibatch standing for all of them by its
@@ -34,7 +34,7 @@ class StreamEngine:
         ValueError: The method is "gibbs", or a number is not positive.
 
     Example:
-        >>> engine = StreamEngine(num_words=5000, settings=Settings(n_topics=50, method="scir"))
+        >>> engine = StreamChain(num_words=5000, settings=Settings(n_topics=50, method="scir"))
         >>> for rows in documents:  # sparse matrices of counts, of any number of rows
         ...     engine.feed(rows)
         >>> engine.topics()

@@ -1,74 +1,58 @@
-"""Latent Dirichlet allocation in a run directory."""
+"""What latent Dirichlet allocation answers."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float, Int
 
-from geodrift.data import Corpus, CorpusView, InputError
-from geodrift.runs._fit import Engine
-from geodrift.runs._model import Draws
-from geodrift.runs._run import Run
+from geodrift._errors import InputError
+from geodrift.data import Corpus, CorpusView
+from geodrift.driver import HostChain, Run
+from geodrift.models.latent_dirichlet_allocation._chain import Chain
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
+    common_order,
+    in_order_of,
+    mean_topics,
+    summarise_topics,
+)
+from geodrift.models.topics._answers import Draws, TopicAnswers
 
-TRANSFORM_DRAWS = 20  # topic draws that `transform` averages over, at most
+TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
 
 
-class LatentDirichletModel:
-    """See `Model`."""
+class LatentDirichletAnswers(TopicAnswers):
+    """See `Answers`."""
 
-    name = "lda"
-    title = "latent Dirichlet allocation"
-    evaluation_options = ()
     # A score takes 75 sweeps over the documents for each draw.
-    evaluation_draws: int | None = 10
-    # Counts and assignments are changed in place; a checkpoint holds a copy.
-    memory_of_a_step = 2.0
+    evaluation_draws = 10
 
-    def setting_names(self) -> set[str]:
-        """Names of the settings."""
-        from geodrift.models.latent_dirichlet_allocation import Settings
-
-        return {field.name for field in dataclasses.fields(Settings)}
-
-    def takes_negative(self, settings: Mapping[str, Any]) -> bool:
-        """Counts are not negative."""
-        return False
-
-    def engines(
+    def chain(
         self,
         training: Corpus | CorpusView,
-        settings: Mapping[str, Any],
+        settings: Settings,
         *,
         seed: int,
-        chains: int,
+        chain: int,
         held_out: sp.csr_matrix | None,
-    ) -> list[Engine]:
-        """One engine a chain."""
-        from geodrift.models.latent_dirichlet_allocation import Engine as LatentDirichletEngine
-        from geodrift.models.latent_dirichlet_allocation import Settings
-
-        made = Settings.from_dict(dict(settings))
-        return [
-            LatentDirichletEngine(training, made, seed=seed, chain=chain, held_out=held_out)
-            for chain in range(chains)
-        ]
+    ) -> HostChain:
+        """See `Answers.chain`."""
+        return Chain(training, settings, seed=seed, chain=chain, held_out=held_out)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """The counts themselves."""
         return counts
 
-    def common_order(self, topics: np.ndarray) -> np.ndarray:
+    def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
         """By Bhattacharyya's coefficient."""
-        from geodrift.models.latent_dirichlet_allocation import common_order
-
         return common_order(topics)
 
-    def expected_topics(self, run: Run, topics: np.ndarray) -> np.ndarray:
+    def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
         """The mean given the assignments of the first chain's last state, matched with the draws' mean."""
-        from geodrift.models.latent_dirichlet_allocation import in_order_of, mean_topics
-
         kept = run.snapshot(0)
         if "expected_topics" not in kept:
             raise InputError(
@@ -76,20 +60,18 @@ class LatentDirichletModel:
             )
         return in_order_of(kept["expected_topics"], mean_topics(topics))
 
-    def summarise(self, topics: np.ndarray, vocabulary: list[str], top: int) -> list[dict[str, Any]]:
+    def summarise_draws(
+        self, topics: Float[np.ndarray, "N K V"], vocabulary: list[str], top: int
+    ) -> list[dict[str, Any]]:
         """The most probable words."""
-        from geodrift.models.latent_dirichlet_allocation import summarise_topics
-
         return summarise_topics(topics, vocabulary, top=top)
 
-    def evaluate(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> dict[str, Any]:
+    def score(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> dict[str, Any]:
         """Perplexity by document completion, coherence, exclusivity and diversity, in one table.
 
         A tenth of each document's words are scored given the others; coherence looks words up in the
         documents given.
         """
-        from geodrift.models.latent_dirichlet_allocation import evaluate
-
         top = min(10, rows.shape[1])
         scores = evaluate(rows, draws["topics"], _prior(run, draws), seed=seed, top=top)
         return scores.pop("completion") | scores
@@ -109,10 +91,10 @@ class LatentDirichletModel:
             + " (of the posterior mean, [90% interval of the draws])"
         )
 
-    def transform(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> dict[str, np.ndarray]:
+    def mixtures(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced."""
-        from geodrift.models.latent_dirichlet_allocation import document_mixtures
-
         number = len(draws["topics"])
         chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
         some = {name: values[chosen] for name, values in draws.items()}

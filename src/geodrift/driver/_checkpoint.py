@@ -1,8 +1,6 @@
 """The checkpoint of a run: one file that is replaced in one rename, holding every chain's state."""
 
 import json
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,18 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geodrift._errors import InputError
-from geodrift.files import write_arrays
+from geodrift.files import read_arrays, write_arrays
 
 _INFO = "info.json"
 _SNAPSHOT = "snapshot"
+_WHAT = "checkpoint"
 
 
 class Checkpoint(NamedTuple):
     """Where a run stands."""
 
-    states: list[dict[str, np.ndarray]]  # one a chain
-    info: dict[str, Any]  # draws, counts, metrics_bytes, ...
-    snapshots: Sequence[dict[str, np.ndarray]] = ()  # one a chain, or none
+    states: list[dict[str, np.ndarray]]  # one for each chain of the run
+    info: dict[str, Any]  # identity, plan, counts, draws, metrics_bytes, seconds
+    snapshots: Sequence[dict[str, np.ndarray]] = ()  # one for each chain, or none
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -36,8 +35,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for chain, snapshot in enumerate(checkpoint.snapshots)
         for name, value in snapshot.items()
     }
-    text = json.dumps(checkpoint.info).encode()
-    arrays[_INFO] = np.frombuffer(text, dtype=np.uint8)
+    arrays[_INFO] = np.frombuffer(json.dumps(checkpoint.info).encode(), dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     write_arrays(path, arrays, overwrite=True)
 
@@ -48,7 +46,7 @@ def read_info(path: Path) -> dict[str, Any]:
 
 
 def read_snapshot(path: Path, chain: int) -> dict[str, np.ndarray]:
-    """What a chain's engine left for a reader; nothing in a checkpoint without it."""
+    """What a chain left for a reader; nothing in a checkpoint without it."""
     start = f"{_SNAPSHOT}/{chain}/"
     arrays = _read(path, lambda key: key.startswith(start))[1]
     return {key.removeprefix(start): value for key, value in arrays.items()}
@@ -56,7 +54,7 @@ def read_snapshot(path: Path, chain: int) -> dict[str, np.ndarray]:
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read what a run goes on from; InputError when it is damaged."""
-    info, arrays = _read(path, lambda key: key != _INFO and not key.startswith(_SNAPSHOT))
+    info, arrays = _read(path, lambda key: not key.startswith(_SNAPSHOT))
     states: list[dict[str, np.ndarray]] = [{} for _ in info["draws"]]
     for key, value in arrays.items():
         chain, _, name = key.partition("/")
@@ -66,10 +64,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 def _read(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The small part, and the arrays whose names are wanted."""
+    arrays = read_arrays(path, _WHAT, lambda name: name == _INFO or wanted(name))
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return json.loads(stored[_INFO].tobytes()), {
-                key: stored[key] for key in stored.files if wanted(key)
-            }
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"checkpoint {path} is damaged ({error})") from None
+        return json.loads(arrays.pop(_INFO).tobytes()), arrays
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{_WHAT} {path} is damaged ({error})") from None

@@ -1,0 +1,104 @@
+"""Options of the commands that are made from the specifications of the models."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+
+from geodrift.cli import UsageError
+from geodrift.models import model_named, models
+from geodrift.models._registry import refusal
+from geodrift.models.kit import Model, Setting
+
+_PANEL = "Model"
+
+
+def with_options(options_of: Callable[[Model], Iterable[Setting]]) -> Callable[[Callable], Callable]:
+    """Give a command that takes ``**settings`` an option for each of some settings of any model."""
+
+    def change(command: Callable) -> Callable:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        command.__signature__ = signature.replace(parameters=[*own, *_parameters(options_of)])  # type: ignore[attr-defined]
+        return command
+
+    return change
+
+
+def given(
+    model: Model, settings: dict[str, Any], options_of: Callable[[Model], Iterable[Setting]]
+) -> dict[str, Any]:
+    """The settings that were typed, read; those that the model does not have are refused.
+
+    Raises:
+        UsageError: One is another model's.
+    """
+    told = {setting.name: setting for setting in options_of(model)}
+    everyone = {s.name: s for other in models().values() for s in options_of(other)}
+    typed = {name: value for name, value in settings.items() if value is not None}
+    for name in typed:
+        if name not in told:
+            raise UsageError(refusal(model, name, f"--{everyone[name].option}"))
+    return {name: told[name].allowed.read(value) for name, value in typed.items()}
+
+
+def checked_model(name: str) -> Model:
+    """The model of that name, or a usage error."""
+    try:
+        return model_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def model_help() -> str:
+    """What the models are."""
+    return "; ".join(f"{model.name}: {model.title}" for model in models().values()) + "."
+
+
+def evaluation_help() -> str:
+    """What the scores of each model are."""
+    return "\n\n".join(f"{model.name}: {model.evaluation_help}." for model in models().values())
+
+
+def _parameters(options_of: Callable[[Model], Iterable[Setting]]) -> list[inspect.Parameter]:
+    found: dict[str, list[tuple[str, Setting]]] = {}
+    for model in models().values():
+        for setting in options_of(model):
+            found.setdefault(setting.name, []).append((model.name, setting))
+    return [_parameter(name, told) for name, told in found.items()]
+
+
+def _parameter(name: str, told: list[tuple[str, Setting]]) -> inspect.Parameter:
+    """One option for the setting of that name of all models that have it."""
+    kinds = {setting.allowed.kind for _, setting in told}
+    kind = kinds.pop() if len(kinds) == 1 else str
+    option = typer.Option(
+        f"--{told[0][1].option}", help=_help(told), rich_help_panel=_PANEL, show_default=False
+    )
+    annotation = Annotated[kind | None, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _help(told: list[tuple[str, Setting]]) -> str:
+    texts = {model: f"{setting.help}{_default(setting)}" for model, setting in told}
+    if len(set(texts.values())) == 1 and len(texts) == len(models()):
+        return next(iter(texts.values()))
+    return " ".join(f"{model}: {text}" for model, text in texts.items())
+
+
+def _default(setting: Setting) -> str:
+    value = setting.default
+    if value is None:
+        return ""
+    return f" Default: {({True: 'yes', False: 'no'}[value]) if isinstance(value, bool) else value}."
+
+
+def settings_of(model: Model) -> tuple[Setting, ...]:
+    """The settings of a model."""
+    return model.settings_type.settings()
+
+
+def evaluation_options_of(model: Model) -> tuple[Setting, ...]:
+    """What the model's scores can be told."""
+    return model.evaluation_options

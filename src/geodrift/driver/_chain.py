@@ -1,0 +1,112 @@
+"""What the driver drives: one chain, or several that move together."""
+
+import abc
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from geodrift._errors import SamplingError
+from geodrift.driver._plan import Plan, Room, Shares
+
+
+class Variable(NamedTuple):
+    """A variable of which every draw stores a value.
+
+    Attributes:
+        dims: Names of its dimensions, those of chain and draw left out.
+        shape: Their lengths; None where the length differs from draw to draw. Shorter draws are filled up
+            with NaN, or with 0 where the variable holds whole numbers.
+        dtype: NumPy's name of its type.
+    """
+
+    dims: tuple[str, ...]
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+class ShownMetric(NamedTuple):
+    """A metric that a person is shown while the chain runs."""
+
+    name: str
+    form: str  # a format string of the one value, with its name in words
+
+
+class Chunk(NamedTuple):
+    """What a number of steps brought.
+
+    Attributes:
+        draws: The stored draws by variable, [draw, chain, ...]; empty where none is stored.
+        metrics: Numbers to show, by name.
+        failure: Why the chain cannot go on; the draws are those before it.
+        detail: What the chain tells of the chunk to a caller who knows its kind.
+    """
+
+    draws: dict[str, np.ndarray]
+    metrics: dict[str, float]
+    failure: SamplingError | None = None
+    detail: Any = None
+
+
+class Chain(abc.ABC):
+    """One chain, or several that move together, from the first step of a run to the last.
+
+    Names of variables may begin with the group of an ArviZ data tree, as in ``sample_stats/result``; those
+    without one are of the group ``posterior``.
+
+    Attributes:
+        num_chains: Chains that move together.
+        count: Steps taken since the start of the run.
+        variables: What a draw stores.
+        room: The most that one chunk may hold.
+        shown_metrics: The metrics that a person is shown, in their order.
+        shares: How a run that is told a time or a number of steps is divided in warm-up and draws.
+    """
+
+    num_chains: int = 1
+    count: int = 0
+    room: Room = Room()
+    shown_metrics: tuple[ShownMetric, ...] = ()
+    shares: Shares = Shares()
+
+    @property
+    @abc.abstractmethod
+    def variables(self) -> dict[str, Variable]:
+        """See the class."""
+
+    @abc.abstractmethod
+    def begin(self, plan: Plan) -> None:
+        """Take note of the plan: before the first step under it, and again where it was extended."""
+
+    @abc.abstractmethod
+    def advance(self, gaps: Int[np.ndarray, " draw"], store: bool) -> Chunk:
+        """Take steps.
+
+        Args:
+            gaps: Steps from one draw to the next, the first from the present state.
+            store: Whether the draws at their ends are stored.
+        """
+
+    @abc.abstractmethod
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit, as plain arrays."""
+
+    @abc.abstractmethod
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore a state returned by `state`, the count included."""
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """What a reader of the run is given of the present state, besides the draws."""
+        return {}
+
+    def steps_within(self, seconds: float, pace: float) -> int:
+        """How many more steps fit in a time.
+
+        Args:
+            seconds: The time.
+            pace: Seconds of one step as the pilot measured them.
+        """
+        return int(seconds / pace)
+
+    def close(self) -> None:  # noqa: B027  most chains hold nothing
+        """Give back what the chain holds: threads, files."""

@@ -1,0 +1,151 @@
+"""Posterior draws on disk: a Zarr directory in the layout of an ArviZ data tree, appended by a run."""
+
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from geodrift.driver._chain import Variable
+from geodrift.driver._host_chain import fill_value
+from geodrift.files import sync_directory, sync_tree
+
+CHUNK_BYTES = 2**20  # of a Zarr chunk, about; a larger draw is a chunk of its own
+PENDING_BYTES = 64 * 2**20  # of draws that wait in memory for the next flush
+_DEFAULT_GROUP = "posterior"
+
+
+class DrawStore:
+    """`draws.zarr` of a run: each variable [chain, draw, ...] in its group.
+
+    Draws wait in memory until `flush`. Zarr replaces a chunk's file in one rename, so a process that is
+    killed leaves the old chunk or the new one; draws beyond ``counts`` are the rest of an interrupted run.
+
+    Args:
+        path: The Zarr directory; made at the first flush.
+        rows: The rows of the chain axis that each chain of the run fills.
+        counts: Draws that count, of each chain of the run.
+    """
+
+    def __init__(self, path: Path, rows: Sequence[slice], counts: Sequence[int] | None = None) -> None:
+        self.path, self.rows = path, list(rows)
+        self.counts = list(counts) if counts is not None else [0] * len(self.rows)
+        self._flushed = list(self.counts)
+        self._pending: list[list[dict[str, np.ndarray]]] = [[] for _ in self.rows]
+        self._arrays: dict[str, zarr.Array] = {}
+        # A run that is killed while the directory is made leaves one that cannot be opened, and no counts.
+        if any(self.counts) and path.exists():
+            groups = zarr.open_group(path, mode="r+").groups()
+            self._arrays = {f"{group}/{name}": a for group, members in groups for name, a in members.arrays()}
+
+    def append(self, index: int, draws: dict[str, np.ndarray], variables: dict[str, Variable]) -> None:
+        """Add draws of chain number ``index`` of the run, [draw, chain, ...] each."""
+        if not draws:
+            return
+        if not self._arrays:
+            self._create(variables)
+        self._pending[index].append({_path(name): values for name, values in draws.items()})
+        self.counts[index] += len(next(iter(draws.values())))
+        if (
+            sum(a.nbytes for waiting in self._pending for piece in waiting for a in piece.values())
+            > PENDING_BYTES
+        ):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the draws that wait, and make them durable."""
+        longest = max(self.counts)
+        touched = []
+        for name, array in self._arrays.items():
+            if array.shape[1] < longest:
+                array.resize((array.shape[0], longest, *array.shape[2:]))
+            for index, waiting in enumerate(self._pending):
+                start = self._flushed[index]
+                for piece in waiting:
+                    start = self._write(array, index, start, piece[name])
+                touched += self._files(name, index) if waiting else []
+        for path in touched:
+            if path.exists():
+                (sync_tree if path.is_dir() else sync_directory)(path)
+        self._flushed, self._pending = list(self.counts), [[] for _ in self.rows]
+
+    def truncate(self) -> None:
+        """Remove what lies beyond the counts: it was written after the last checkpoint."""
+        longest = max(self.counts)
+        if not longest:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._arrays = {}
+            return
+        for array in self._arrays.values():
+            array.resize((array.shape[0], longest, *array.shape[2:]))
+            for rows, count in zip(self.rows, self.counts, strict=True):
+                if count < longest:
+                    array[rows, count:] = array.fill_value
+
+    def read(self, index: int) -> dict[str, np.ndarray]:
+        """The draws that count of chain number ``index``, [draw, chain, ...] each."""
+        rows, count = self.rows[index], self.counts[index]
+        return {
+            name.removeprefix(f"{_DEFAULT_GROUP}/"): np.swapaxes(np.asarray(array[rows, :count]), 0, 1)
+            for name, array in self._arrays.items()
+        }
+
+    def _write(self, array: zarr.Array, index: int, start: int, values: np.ndarray) -> int:
+        inner = tuple(max(sizes) for sizes in zip(array.shape[2:], values.shape[2:], strict=True))
+        if inner != array.shape[2:]:
+            array.resize((*array.shape[:2], *inner))
+        stop = start + len(values)
+        place = (self.rows[index], slice(start, stop), *(slice(size) for size in values.shape[2:]))
+        array[place] = np.swapaxes(values, 0, 1)
+        return stop
+
+    def _files(self, name: str, index: int) -> list[Path]:
+        """What the last write may have changed on the disk."""
+        folder, size = self.path / name, self._arrays[name].chunks[1]
+        first, last = self._flushed[index] // size, max(0, self.counts[index] - 1) // size
+        rows = [folder / "c" / str(row) for row in range(self.rows[index].start, self.rows[index].stop)]
+        chunks = [row / str(chunk) for row in rows for chunk in range(first, last + 1)]
+        return [*chunks, *(row / "." for row in rows), folder / "zarr.json"]
+
+    def _create(self, variables: dict[str, Variable]) -> None:
+        root = zarr.open_group(self.path, mode="w", zarr_format=3)
+        for name, variable in variables.items():
+            group, _, short = _path(name).partition("/")
+            shape = tuple(size or 0 for size in variable.shape)
+            chunk = tuple(max(1, size) if size is not None else 64 for size in variable.shape)
+            size = math.prod(chunk) * np.dtype(variable.dtype).itemsize
+            self._arrays[f"{group}/{short}"] = root.require_group(group).create_array(
+                short,
+                shape=(self.rows[-1].stop, 0, *shape),
+                chunks=(1, max(1, CHUNK_BYTES // size), *chunk),
+                dtype=variable.dtype,
+                fill_value=fill_value(variable.dtype),
+                dimension_names=("chain", "draw", *variable.dims),
+            )
+
+
+def _path(name: str) -> str:
+    return name if "/" in name else f"{_DEFAULT_GROUP}/{name}"
+
+
+def open_draws(path: Path, num_draws: int, labels: dict[str, list[str]]) -> xr.DataTree:
+    """The first ``num_draws`` draws of every chain, read when they are used.
+
+    Args:
+        path: The Zarr directory.
+        num_draws: Draws of each chain.
+        labels: Names of the places along a dimension; others are numbered.
+    """
+    tree = xr.open_datatree(path, engine="zarr", consolidated=False)
+    groups = {}
+    for name, node in tree.children.items():
+        found = node.to_dataset().isel(draw=slice(0, num_draws))
+        coordinates = {
+            str(dim): np.array(labels[dim], dtype=np.str_) if dim in labels else np.arange(size)
+            for dim, size in found.sizes.items()
+        }
+        groups[f"/{name}"] = found.assign_coords(coordinates)
+    return xr.DataTree.from_dict(groups)

@@ -1,0 +1,155 @@
+"""A run directory of chains on the host, from its first step or from its last checkpoint."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from geodrift._errors import InputError, SamplingError
+from geodrift.driver._chain import Chain
+from geodrift.driver._loop import Loop
+from geodrift.driver._memory import DrawMemory
+from geodrift.driver._pilot import steps_in
+from geodrift.driver._plan import Plan
+from geodrift.driver._progress import ProgressView
+from geodrift.driver._record import Record
+from geodrift.driver._run import Run
+from geodrift.driver._signals import full_disk, stop_signals
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Length(NamedTuple):
+    """How long to sample: a time or a number of steps, or neither where the run knows.
+
+    Attributes:
+        seconds: Time for the steps of all chains.
+        steps: Steps of each chain.
+    """
+
+    seconds: float | None = None
+    steps: int | None = None
+
+
+NO_LENGTH = Length()
+
+
+class FitResult(NamedTuple):
+    """How a fit ended."""
+
+    interrupted: bool
+    steps: int
+    """Steps of each chain since the start of the run."""
+    draws: int
+    """Stored draws of each chain."""
+    seconds: float
+    """Time from the first step to the end, of this call."""
+    metrics: dict[str, float]
+    """The last ones of the first chain."""
+
+
+def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
+    """The plan of a run that begins.
+
+    Seconds are shared by the chains, which take turns; the pilot is the first chain's.
+
+    Raises:
+        ValueError: Not exactly one of seconds and steps is given, or it is not positive.
+    """
+    seconds, steps = length
+    if (seconds is None) == (steps is None):
+        raise ValueError("give either seconds or steps")
+    if not (seconds or steps or 0) > 0:
+        raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
+    return chains[0].shares.plan(steps_in(seconds / len(chains), chains[0]) if steps is None else steps)
+
+
+def sampled(chains: Sequence[Chain], steps: int) -> dict[str, np.ndarray]:
+    """The draws of chains of that many steps in memory, [chain, draw, ...] of each variable."""
+    memory = DrawMemory(chains)
+    Loop(chains, plan_of(chains, Length(steps=steps)), memory=memory).go()
+    return memory.result()
+
+
+def fit_to_run(
+    chains: Sequence[Chain],
+    run: Run,
+    length: Length = NO_LENGTH,
+    *,
+    console: "Console | None" = None,
+) -> FitResult:
+    """Start or continue a run.
+
+    A run without a checkpoint is planned; what was asked for is written down before the pilot, so that a run
+    killed in it is planned anew. A run with a checkpoint goes on from it: to the end of its plan, and beyond
+    if ``length``, counted from here, reaches further.
+
+    Args:
+        chains: As made for the start of the run.
+        run: The run directory.
+        length: How long.
+        console: Where progress goes; stderr when not given.
+
+    Raises:
+        InputError: Another process writes to the run, there is nothing left to do, or a new run was not given
+            a length.
+        SamplingError: A chain failed; the run is kept as of its last checkpoint.
+        StorageFullError: The disk is full.
+    """
+    view = ProgressView(console or _stderr(), chains[0].shown_metrics, after=0.0)
+    with run.locked(), stop_signals() as stop, full_disk(run.path), view:
+        record = Record(run, chains)
+        started = record.seconds
+        plan = _extended(record, length) if record.resumed else _planned(record, length)
+        run.update_config(plan=plan.as_dict())
+        record.checkpoint(plan)
+        loop = Loop(chains, plan, record=record, view=view)
+        try:
+            loop.go(stop)
+        except SamplingError as error:
+            record.summarise(finished=False, metrics=loop.metrics, failure=str(error))
+            raise
+        record.checkpoint(plan)
+        record.summarise(finished=loop.done, metrics=loop.metrics)
+        return FitResult(
+            not loop.done,
+            min(record.info["counts"]),
+            min(record.info["draws"]),
+            record.seconds - started,
+            loop.metrics,
+        )
+
+
+def _planned(record: Record, length: Length) -> Plan:
+    run = record.run
+    if length == NO_LENGTH:
+        length = Length(**run.config.get("request", {}))
+    if length == NO_LENGTH:
+        raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
+    # The pilot takes a while: a run killed in it is planned by what was asked for.
+    run.update_config(request=length._asdict())
+    return plan_of(record.chains, length)
+
+
+def _extended(record: Record, length: Length) -> Plan:
+    chains, info = record.chains, record.info
+    plan, steps = Plan.of_steps(**info["plan"]), length.steps
+    left = plan.total - min(chain.count for chain in chains)
+    if length.seconds is not None:
+        # The pace so far, not a new pilot: a pilot's steps would store no draws. Without a pace the run was
+        # killed in its first seconds, and has its plan before it.
+        pace = info.get("seconds_per_step")
+        steps = math.ceil(length.seconds / len(chains) / pace) if pace else left
+    if steps is None and not left:
+        raise InputError(
+            f"run {record.run.path} has done its plan; say how much longer with --seconds or --steps"
+        )
+    return plan if steps is None or steps <= left else plan.extended(plan.total + steps - left)
+
+
+def _stderr() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)

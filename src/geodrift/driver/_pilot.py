@@ -1,0 +1,45 @@
+"""The pilot: a time to sample turned into a number of steps."""
+
+import time
+
+import numpy as np
+
+from geodrift.driver._chain import Chain
+
+COMPILING_STEPS = 3  # taken first; their pace tells nothing of the steps that follow
+# The pilot ends after so many steps, which `LEAST_WARM_UP` covers, or after this share of the time.
+PILOT_STEPS, PILOT_SHARE = 100, 0.1
+
+
+def steps_in(seconds: float, chain: Chain, most: int = PILOT_STEPS) -> int:
+    """The number of steps of a run that takes a time, found by timing the first of them.
+
+    The chain takes these steps, which are warm-up. They come in chunks that double, and the pace is that of
+    the last chunk: a chain that tunes itself is slower at first.
+
+    Args:
+        seconds: Time from now on.
+        chain: The chain, which stands where the run begins.
+        most: Steps to time, at most.
+
+    Returns:
+        Steps of the whole run, at least twice those taken here.
+
+    Raises:
+        SamplingError: A step failed.
+    """
+    started = time.perf_counter()
+    _advance(chain, COMPILING_STEPS)
+    timed, taken, pace = time.perf_counter(), 0, 0.0
+    while not taken or (taken < most and time.perf_counter() - timed < PILOT_SHARE * seconds):
+        steps, begun = min(taken + 1, most - taken), time.perf_counter()
+        _advance(chain, steps)
+        taken, pace = taken + steps, (time.perf_counter() - begun) / steps
+    left = seconds - (time.perf_counter() - started)
+    return chain.count + max(chain.count, chain.steps_within(left, pace))
+
+
+def _advance(chain: Chain, steps: int) -> None:
+    chunk = chain.advance(np.array([steps]), False)
+    if chunk.failure is not None:
+        raise chunk.failure

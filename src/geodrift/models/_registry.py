@@ -1,0 +1,64 @@
+"""The models, each a folder beside this file whose ``model.py`` holds its specification."""
+
+import functools
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from geodrift._errors import InputError
+from geodrift.driver import Run
+from geodrift.models.kit._model import Model
+from geodrift.models.kit._runs import KIND
+
+FOLDERS = ("spherical_admixture", "latent_dirichlet_allocation")
+DEMONSTRATED = "sam"  # by `geodrift demo`
+
+
+@functools.cache
+def models() -> Mapping[str, Model]:
+    """The specification of every model, by its name."""
+    found = (importlib.import_module(f"geodrift.models.{folder}.model").MODEL for folder in FOLDERS)
+    return MappingProxyType({model.name: model for model in found})
+
+
+def model_named(name: str) -> Model:
+    """The model of that name.
+
+    Raises:
+        InputError: There is none.
+    """
+    if name not in models():
+        raise InputError(f"there is no model {name!r}; the models are: {', '.join(models())}")
+    return models()[name]
+
+
+def model_of(run: Run) -> Model:
+    """The model of a run.
+
+    Raises:
+        InputError: The run is not of a model.
+    """
+    if run.config["kind"] != KIND:
+        raise InputError(
+            f"run {run.path} was written by geodrift.sample: read it with geodrift.load, and go on with it"
+            f" by the same call of geodrift.sample"
+        )
+    return model_named(run.config["model"])
+
+
+def refusal(model: Model, option: str, shown: str | None = None) -> str:
+    """Why a model does not take an option, and what to do.
+
+    Args:
+        model: The model.
+        option: A setting or an option of `evaluate`, of another model.
+        shown: The option as it was typed.
+    """
+    others = [other.name for other in models().values() if option in option_names(other)]
+    whose = f"it is one of {', '.join(others)}; leave it out" if others else "no model has it"
+    return f"{shown or option} is not an option of {model.name}: {whose}"
+
+
+def option_names(model: Model) -> set[str]:
+    """Names of a model's settings and of what its `evaluate` takes."""
+    return {told.name for told in (*model.settings_type.settings(), *model.evaluation_options)}

@@ -1,0 +1,78 @@
+"""What a model answers: chains from documents, and summaries, scores and mixtures from a run."""
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift.data import Corpus, CorpusView
+from geodrift.driver import HostChain, Run
+
+
+class Answers(abc.ABC):
+    """The working part of a model; its specification (`Model`) says which class it is."""
+
+    @abc.abstractmethod
+    def chain(
+        self,
+        training: Corpus | CorpusView,
+        settings: Any,
+        *,
+        seed: int,
+        chain: int,
+        held_out: sp.csr_matrix | None,
+    ) -> HostChain:
+        """A chain at its start; its ``config`` has the settings with every default resolved.
+
+        Args:
+            training: Documents.
+            settings: Of the type ``settings_type``.
+            seed: Of the run.
+            chain: Number of the chain.
+            held_out: Counts of documents to score on the way, or None.
+        """
+
+    @abc.abstractmethod
+    def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """Counts of new documents in the form that the model takes."""
+
+    @abc.abstractmethod
+    def summarise(self, run: Run, top: int) -> list[dict[str, Any]]:
+        """What was found, for JSON."""
+
+    @abc.abstractmethod
+    def summary_text(self, found: list[dict[str, Any]]) -> str:
+        """The same as tables."""
+
+    @abc.abstractmethod
+    def summary_lines(self, found: list[dict[str, Any]], width: int) -> str:
+        """The same as a few lines, of at most ``width`` characters."""
+
+    @abc.abstractmethod
+    def evaluate(
+        self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any
+    ) -> dict[str, Any]:
+        """Held-out scores of documents and what they are measured on, for JSON.
+
+        Args:
+            run: The run.
+            rows: From `rows`.
+            num_draws: Posterior draws to use; None: the model's choice.
+            seed: Of what the score draws.
+            options: See ``evaluation_options``.
+        """
+
+    @abc.abstractmethod
+    def sentence(self, scores: Mapping[str, Any]) -> str:
+        """The scores for a person."""
+
+    @abc.abstractmethod
+    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Mixtures of documents: ``mean`` and the ends ``low`` and ``high`` of 90% intervals."""
+
+    @abc.abstractmethod
+    def export(self, run: Run) -> dict[str, np.ndarray]:
+        """The draws as plain arrays, with what is needed to read them."""

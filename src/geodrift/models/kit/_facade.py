@@ -1,0 +1,103 @@
+"""What the scikit-learn estimators of all models share."""
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from geodrift.models.kit._settings import ModelSettings
+
+
+class MatrixCorpus:
+    """A matrix in memory as a corpus.
+
+    Args:
+        matrix: Counts or vectors, [D, V].
+    """
+
+    def __init__(self, matrix: sp.csr_matrix) -> None:
+        self.matrix = matrix
+        self.num_documents, self.num_words = matrix.shape
+        self.document_frequencies = np.bincount(matrix.indices, minlength=self.num_words)
+
+    def rows(self, documents: np.ndarray) -> sp.csr_matrix:
+        """The rows of the given documents."""
+        return self.matrix[documents]
+
+
+class Facade(TransformerMixin, BaseEstimator):
+    """A model under scikit-learn's contract; a subclass has `fit` and ``random_state``.
+
+    Every setting of ``settings_type`` is a parameter of the subclass's constructor, under the setting's name
+    for parameters and with its default.
+
+    Attributes:
+        settings_type: The class of the model's settings.
+
+    Raises:
+        TypeError: At the definition of a subclass: a setting is no parameter, or has another default there.
+    """
+
+    settings_type: ClassVar[type[ModelSettings]]
+    random_state: Any
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Compare the constructor's parameters with the settings."""
+        super().__init_subclass__(**named)
+        parameters = inspect.signature(cls.__init__).parameters
+        for told in cls.settings_type.settings() if hasattr(cls, "settings_type") else ():
+            if told.parameter not in parameters:
+                raise TypeError(f"{cls.__name__} lacks the parameter {told.parameter} of setting {told.name}")
+            if parameters[told.parameter].default != told.default:
+                raise TypeError(f"{cls.__name__}: the default of {told.parameter} is not {told.default!r}")
+
+    def _settings(self, **changes: Any) -> Any:
+        """The settings that the parameters say, some of them changed; checked."""
+        told = {told.name: getattr(self, told.parameter) for told in self.settings_type.settings()}
+        return self.settings_type(**told | changes)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _may_be_negative(self) -> bool:
+        return False
+
+    def _where_negative_is_allowed(self) -> str:
+        return ""
+
+    def _validated(self, X: Any, *, reset: bool, least_documents: int = 1) -> sp.csr_matrix:
+        """X as canonical rows, float64.
+
+        Args:
+            X: What the user gave.
+            reset: Whether the number of columns is this estimator's from now on.
+            least_documents: Rows that X has to have.
+        """
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            reset=reset,
+            ensure_min_samples=least_documents,
+            ensure_min_features=2 if reset else 1,
+        )
+        matrix = sp.csr_matrix(X, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if not self._may_be_negative() and matrix.nnz and matrix.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: counts cannot be"
+                + self._where_negative_is_allowed()
+            )
+        return matrix
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = not self._may_be_negative()
+        return tags

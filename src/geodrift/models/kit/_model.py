@@ -1,0 +1,62 @@
+"""The specification of a model: what the library knows of it before any of its code is needed."""
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from geodrift.models.kit._settings import ModelSettings, Setting
+
+if TYPE_CHECKING:
+    from geodrift.models.kit._answers import Answers
+
+
+class Summary(NamedTuple):
+    """The command that prints what was found: one for each kind of model, such as ``topics``."""
+
+    command: str
+    help: str  # of the command
+    top_help: str  # of its option --top
+
+
+def never(settings: Mapping[str, Any]) -> bool:
+    """For ``may_be_negative``: documents are counts."""
+    del settings
+    return False
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A model by what it is called, what can be set, and where its code is.
+
+    It stands in ``model.py`` of the model's folder under the name ``MODEL``, and imports nothing that takes
+    long: the command line reads it before it knows what it is asked for.
+
+    Attributes:
+        name: In `config.json` and on the command line.
+        title: For a reader.
+        settings_type: The class of its settings.
+        answers_class: Where its `Answers` are, as ``module:class``.
+        summary: The command that prints what was found.
+        component: What a document is a mixture of, in one word.
+        evaluation_help: What its scores are, for the help of ``geodrift evaluate``.
+        evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
+        may_be_negative: Whether documents may have negative entries under given settings.
+        memory_of_a_step: Memory that a step needs, as a multiple of the state's.
+    """
+
+    name: str
+    title: str
+    settings_type: type[ModelSettings]
+    answers_class: str
+    summary: Summary
+    component: str
+    evaluation_help: str
+    evaluation_options: tuple[Setting, ...] = ()
+    may_be_negative: Callable[[Mapping[str, Any]], bool] = never
+    memory_of_a_step: float = 2.0
+
+    def answers(self) -> "Answers":
+        """The working part, imported now."""
+        module, name = self.answers_class.split(":")
+        return getattr(importlib.import_module(module), name)()

@@ -1,0 +1,139 @@
+"""Run directories of models: made of a config and a corpus, and taken up again."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Int
+
+from geodrift._errors import InputError
+from geodrift.data import Corpus, CorpusView
+from geodrift.driver import NO_LENGTH, FitResult, HostChain, Labels, Length, Run, fit_to_run
+from geodrift.models.kit._model import Model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+KIND = "model"
+_FREQUENCIES = "document-frequencies.npy"
+_CORPUS = "corpus"
+
+
+def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[HostChain]:
+    """The chains of a run as at its start: a function of the config and the corpus.
+
+    Args:
+        model: The model.
+        config: `settings`, `seed`, `chains` and `held_out`, the number of documents set aside for scoring.
+        corpus: All documents, those set aside included.
+
+    Raises:
+        ValueError: Settings outside what is allowed, or a corpus that the model cannot take.
+    """
+    training: Corpus | CorpusView = corpus
+    aside: sp.csr_matrix | None = None
+    if config["held_out"]:
+        training, aside = corpus.split(config["held_out"], config["seed"])
+    settings, answers = model.settings_type.from_dict(config["settings"]), model.answers()
+    return [
+        answers.chain(training, settings, seed=config["seed"], chain=chain, held_out=aside)
+        for chain in range(config["chains"])
+    ]
+
+
+def create_run(
+    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: list[HostChain]
+) -> Run:
+    """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
+    training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
+    resolved = chains[0].config["settings"]
+    names = ("seed", "chains", "held_out")
+    identity = {name: config[name] for name in names} | {"model": model.name, "settings": resolved}
+    header = identity | {
+        "kind": KIND,
+        "documents": training.num_documents,
+        "words": corpus.num_words,
+        "text_options": corpus.manifest["made"].get("options"),
+    }
+
+    def fill(folder: Path) -> dict[str, Any]:
+        np.save(folder / _FREQUENCIES, np.asarray(training.document_frequencies, dtype=np.int64))
+        inside = corpus.save(folder / _CORPUS) if corpus.path is None else corpus
+        place = _CORPUS if corpus.path is None else str(corpus.path.resolve())
+        return {
+            "corpus": {"path": place, "checksum": inside.checksum},
+            "identity": _digest(identity | {"corpus": inside.checksum}),
+        }
+
+    return Run.create(path, header, [Labels("word", "vocabulary.txt", corpus.vocabulary)], fill)
+
+
+def check_identity(run: Run) -> None:
+    """Raise InputError where `config.json` was changed after the run was made."""
+    names = ("seed", "chains", "held_out", "model", "settings")
+    identity = {name: run.config.get(name) for name in names}
+    found = _digest(identity | {"corpus": run.config["corpus"]["checksum"]})
+    if found != run.config.get("identity"):
+        raise InputError(f"run {run.path}: its settings in config.json were changed after it was made")
+
+
+def corpus_of(run: Run) -> Corpus:
+    """The corpus of a run.
+
+    Raises:
+        InputError: It is gone, or no longer the one that was fitted.
+    """
+    place = run.path / run.config["corpus"]["path"]
+    corpus = Corpus.open(place)
+    if corpus.checksum != run.config["corpus"]["checksum"]:
+        raise InputError(f"corpus {place} is not the one run {run.path} was fitted to (checksum differs)")
+    return corpus
+
+
+def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
+    """In how many training documents each word occurs."""
+    try:
+        return np.load(run.path / _FREQUENCIES, allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"run {run.path} is incomplete: {_FREQUENCIES} is missing") from None
+
+
+def memory_needed(model: Model, chains: list[HostChain], num_draws: int) -> tuple[int, int]:
+    """Bytes of memory that the chains take while they move, and bytes of disk that draws may take."""
+    state = sum(np.asarray(a).nbytes for chain in chains for a in chain.state().values())
+    draw = sum(
+        int(np.prod([size or 1 for size in variable.shape])) * np.dtype(variable.dtype).itemsize
+        for variable in chains[0].variables.values()
+    )
+    return int(model.memory_of_a_step * state), num_draws * draw * len(chains) + state
+
+
+def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matrix:
+    """Counts of new documents in the form that the run's model takes.
+
+    Raises:
+        InputError: They have not the run's number of words.
+    """
+    words = len(run.labels["word"])
+    if counts.shape[1] != words:
+        raise InputError(f"the input has {counts.shape[1]:,} words but run {run.path} has {words:,}")
+    return model.answers().rows(run, counts)
+
+
+def fit(
+    model: Model,
+    chains: list[HostChain],
+    run: Run,
+    length: Length = NO_LENGTH,
+    console: "Console | None" = None,
+) -> FitResult:
+    """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""
+    check_identity(run)
+    return fit_to_run(chains, run, length, console=console)
+
+
+def _digest(identity: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

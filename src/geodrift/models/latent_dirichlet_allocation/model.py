@@ -1,0 +1,18 @@
+"""The specification of latent Dirichlet allocation."""
+
+from geodrift.models.kit._model import Model
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.topics._command import COMPONENT, SUMMARY
+
+MODEL = Model(
+    name="lda",
+    title="latent Dirichlet allocation",
+    settings_type=Settings,
+    answers_class="geodrift.models.latent_dirichlet_allocation._answers:LatentDirichletAnswers",
+    summary=SUMMARY,
+    component=COMPONENT,
+    evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
+    " told otherwise; coherence, exclusivity and diversity of the topics",
+    # Counts and assignments are changed in place; a checkpoint holds a copy.
+    memory_of_a_step=2.0,
+)

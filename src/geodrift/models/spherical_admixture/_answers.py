@@ -1,0 +1,104 @@
+"""What the Spherical Admixture Model answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from geodrift.data import Corpus, CorpusView
+from geodrift.driver import HostChain, Run
+from geodrift.models.kit._runs import document_frequencies
+from geodrift.models.spherical_admixture._chain import Chain
+from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture.documents._weighting import weight_rows
+from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
+from geodrift.models.spherical_admixture.evaluation._summaries import (
+    document_mixtures,
+    expected_topics,
+    summarise_topics,
+)
+from geodrift.models.topics._alignment import common_order
+from geodrift.models.topics._answers import Draws, TopicAnswers
+
+# Mixture draws of so many documents are held at once.
+DOCUMENTS_A_BLOCK = 500
+
+
+class SphericalAdmixtureAnswers(TopicAnswers):
+    """See `Answers`."""
+
+    def chain(
+        self,
+        training: Corpus | CorpusView,
+        settings: Settings,
+        *,
+        seed: int,
+        chain: int,
+        held_out: sp.csr_matrix | None,
+    ) -> HostChain:
+        """See `Answers.chain`; held-out counts are weighted like the training part."""
+        aside = None
+        if held_out is not None:
+            frequencies, documents = training.document_frequencies, training.num_documents
+            aside = weight_rows(held_out, settings.weighting, frequencies, documents)
+        return Chain(training, settings, seed=seed, chain=chain, held_out=aside)
+
+    def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """The unit rows of the run's weighting."""
+        weighting = run.config["settings"]["weighting"]
+        return weight_rows(counts, weighting, document_frequencies(run), run.config["documents"])
+
+    def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
+        """By cosines."""
+        return common_order(topics)
+
+    def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
+        """Mean direction of each topic."""
+        return expected_topics(topics)
+
+    def summarise_draws(
+        self, topics: Float[np.ndarray, "N K V"], vocabulary: list[str], top: int
+    ) -> list[dict[str, Any]]:
+        """Words at both ends."""
+        return summarise_topics(topics, vocabulary, top=top)
+
+    def score(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, theta_draws: int = 200
+    ) -> dict[str, Any]:
+        """Log-perplexity with J = ``theta_draws`` mixtures from their prior."""
+        settings, empty = run.config["settings"], int((np.diff(rows.indptr) == 0).sum())
+        value = log_perplexity(
+            rows,
+            draws["topics"],
+            settings["document_concentration"],
+            settings["doc_topic_prior"],
+            theta_draws=theta_draws,
+            seed=seed,
+        )
+        return {
+            "log_perplexity": value,
+            "theta_draws": theta_draws,
+            "documents": rows.shape[0] - empty,
+            "empty_documents": empty,
+        }
+
+    def sentence(self, scores: Mapping[str, Any]) -> str:
+        """One line."""
+        return (
+            f"log-perplexity {scores['log_perplexity']:.2f} (N = {scores['topic_draws']} topic draws, "
+            f"J = {scores['theta_draws']} mixture draws, {scores['documents']:,} documents, "
+            f"{scores['empty_documents']:,} empty ones left out)"
+        )
+
+    def mixtures(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Block by block; streams are named by a document's content, so its place does not matter."""
+        topics, settings = draws["topics"], Settings.from_dict(run.config["settings"])
+        blocks = [
+            document_mixtures(rows[start : start + DOCUMENTS_A_BLOCK], topics, settings, seed=seed)
+            for start in range(0, rows.shape[0], DOCUMENTS_A_BLOCK)
+        ]
+        return {name: np.concatenate([block[name] for block in blocks]) for name in ("mean", "low", "high")}

@@ -1,0 +1,25 @@
+"""The specification of the Spherical Admixture Model."""
+
+from geodrift.models.kit._model import Model
+from geodrift.models.kit._settings import Setting, Whole
+from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.topics._command import COMPONENT, SUMMARY
+
+MODEL = Model(
+    name="sam",
+    title="the Spherical Admixture Model",
+    settings_type=Settings,
+    answers_class="geodrift.models.spherical_admixture._answers:SphericalAdmixtureAnswers",
+    summary=SUMMARY,
+    component=COMPONENT,
+    evaluation_help="log-perplexity, under all draws unless told otherwise; compare only at equal N and J",
+    evaluation_options=(
+        Setting(
+            "theta_draws", 200, Whole(1), "J, mixtures drawn from their prior.", "theta-draws", "theta_draws"
+        ),
+    ),
+    # Vectors may be negative, counts not.
+    may_be_negative=lambda settings: settings.get("weighting") == "none",
+    # A step holds the old state, the new one, the gradient and the noise.
+    memory_of_a_step=4.0,
+)
