@@ -1,11 +1,14 @@
 """Arithmetic on pytrees of arrays."""
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
+
+from geodrift._types import SHARED
 
 
 def axpy(a: float | Float[Array, ""], x: PyTree, y: PyTree) -> PyTree:
@@ -63,10 +66,30 @@ def as_float_arrays(x: PyTree) -> PyTree:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(leaf, float)), x)
 
 
-def is_shared(path: tuple, leaf: Any) -> bool:
-    """Whether a leaf is an attribute ``count`` of whole numbers, hence one for all chains.
+def shared_by_chains(state: PyTree) -> PyTree[bool]:
+    """For each leaf of a state, whether the class that holds it marks it as `Shared`.
 
-    A position may have a part of that name; it is no whole number.
+    Returns:
+        A tree of the state's structure. What is below a marked field is shared too.
     """
-    named = bool(path) and isinstance(path[-1], jax.tree_util.GetAttrKey) and path[-1].name == "count"
-    return named and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)
+    return _shared_below(state, False)
+
+
+def _shared_below(node: PyTree, marked: bool) -> PyTree[bool]:
+    if jax.tree_util.all_leaves([node]):
+        return marked
+    children, structure = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda inner: inner is not node)
+    fields = _shared_fields(node.__class__)
+    flags = [
+        _shared_below(child, marked or getattr(key, "name", None) in fields) for (key,), child in children
+    ]
+    return jax.tree.unflatten(structure, flags)
+
+
+@functools.cache
+def _shared_fields(kind: type) -> frozenset[str]:
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except Exception:  # annotations of a foreign class may name what only a type checker sees
+        return frozenset()
+    return frozenset(name for name, hint in hints.items() if SHARED in getattr(hint, "__metadata__", ()))

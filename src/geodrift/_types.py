@@ -1,12 +1,16 @@
 """Names for the arrays and pytrees that pass between the parts of the core."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-Position: TypeAlias = PyTree[Float[Array, "..."], "P"]
-"""A point of a manifold: one array, or a pytree of arrays under a `Product`."""
+AnyArray: TypeAlias = Array | np.ndarray
+"""An array of JAX or NumPy; draws are NumPy arrays."""
+
+Position: TypeAlias = PyTree[Float[AnyArray, "..."], "P"]
+"""A point of a manifold: one array, of JAX or NumPy, or a pytree of arrays under a `Product`."""
 
 Tangent: TypeAlias = PyTree[Float[Array, "..."], "P"]
 """A tangent vector in ambient coordinates, with the structure and shapes of its position."""
@@ -22,5 +26,13 @@ diagonal: for a leaf ``[n, n]`` a matrix needs a further axis, ``[1, n, n]``."""
 RandomKey: TypeAlias = Key[Array, ""]
 Scalar: TypeAlias = Float[Array, ""]
 Count: TypeAlias = Int[Array, ""]
+
+SHARED = "shared by all chains"
+_T = TypeVar("_T")
+Shared: TypeAlias = Annotated[_T, SHARED]
+"""Marks a field of a sampler's or an estimator's state that has one value for all chains, as in
+``count: Shared[Array]``. `geodrift.sample` keeps such a field once; every other field has a leading axis
+``[chain]``."""
+
 LogDensity: TypeAlias = Callable[[Any], Scalar]
 LogLikelihood: TypeAlias = Callable[[Any, Any], Float[Array, " batch"]]

@@ -268,7 +268,7 @@ def _reshape(x: Array, full: tuple[int, ...], site: _Site) -> Array:
 
 def _from_manifold(site: _Site, x: Array) -> Array:
     if isinstance(site.manifold, SphericalSimplex):
-        return site.manifold.to_simplex(x)
+        return jnp.asarray(site.manifold.to_simplex(x))
     return x if site.transform is None else site.transform(_reshape(x, x.shape, site))
 
 

@@ -108,6 +108,55 @@ def test_a_part_of_the_position_may_be_called_count(wrap):
     equal(named, run(starts, log_prior, log_likelihood))
 
 
+def test_a_position_with_a_field_called_count_is_no_state():
+    sampler = gd.samplers.SGGMC(gd.estimators.Full(lambda x: MU @ x.count), Product(Counted(Sphere(3))), 0.1)
+    draws = gd.sample(KEY, sampler, num_draws=2, num_chains=2, initial=Counted(Sphere(3).random_point(KEY)))
+    assert draws.position.count.shape == (2, 2, 3)
+
+
+class TurnsState(NamedTuple):
+    position: Any
+    turns: Any
+    all_turns: gd.samplers.Shared[Any]
+    count: gd.samplers.Shared[Any]
+
+
+class Turns(gd.samplers.Sampler):
+    """A sampler that stays where it is and counts its steps, three times."""
+
+    manifold: Euclidean
+    state_type: type = eqx.field(static=True, default=TurnsState)
+
+    def init(self, key, position):
+        del key
+        return self.state_type(position, *[jnp.zeros((), jnp.int32)] * 3)
+
+    def step(self, key, state, batch=None):
+        del key, batch
+        state = self.state_type(state.position, state.turns + 1, state.all_turns + 1, state.count + 1)
+        nothing = jnp.zeros(())
+        return state, gd.samplers.StepInfo(jnp.zeros((), jnp.int32), nothing, nothing, nothing, nothing)
+
+
+def test_fields_marked_as_shared_are_kept_once():
+    first = gd.sample(KEY, Turns(Euclidean(1)), num_draws=3, num_chains=2)
+    state = gd.sample(KEY, Turns(Euclidean(1)), num_draws=2, num_chains=2, initial=first.state).state
+    np.testing.assert_array_equal(state.turns, [5, 5])
+    assert state.all_turns.shape == state.count.shape == ()
+    assert state.all_turns == state.count == 5
+
+
+def test_a_count_that_is_not_marked_as_shared_is_refused():
+    class Unmarked(NamedTuple):
+        position: Any
+        turns: Any
+        all_turns: Any
+        count: Any
+
+    with pytest.raises(ValueError, match=r"sampler = Turns.*in Unmarked, annotate the field count"):
+        gd.sample(KEY, Turns(Euclidean(1), Unmarked), num_draws=1)
+
+
 def test_batches_of_a_chain_do_not_depend_on_the_other_chains():
     seen = {}
     for chains in (1, 3):

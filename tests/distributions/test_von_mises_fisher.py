@@ -80,6 +80,7 @@ def test_second_derivative_of_the_mean_resultant_length():
             assert abs(float(second) / float(difference) - 1) < 1e-9
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("dim", [0, 1, -3, 2.5, "3"])
 def test_a_dimension_below_two_is_refused(dim):
     for function in (distributions.log_normaliser, distributions.host_mean_resultant_length):
@@ -254,6 +255,7 @@ def test_density_integrates_to_one_on_the_circle_and_matches_the_definition():
     np.testing.assert_allclose(law.log_prob(x), expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("x", "weights", "message"),
     [
@@ -274,6 +276,7 @@ def test_degenerate_input_to_fit_is_refused(x, weights, message):
         distributions.fit(x, weights)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("mean", "concentration", "message"),
     [

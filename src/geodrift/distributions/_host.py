@@ -1,7 +1,7 @@
 """The von Mises-Fisher law in NumPy, always in float64: constants, their inverse, and fitting."""
 
 import operator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
@@ -27,7 +27,7 @@ def _checked_concentration(concentration: ArrayLike) -> np.ndarray:
     return values
 
 
-def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> Float[np.ndarray, "*batch"]:
+def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> Float[Any, "*batch"]:
     r"""``log c_d(kappa)`` in float64; see `geodrift.distributions.log_normaliser`.
 
     Args:
@@ -35,7 +35,7 @@ def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> 
         concentration: kappa, finite and not negative.
 
     Returns:
-        ``log c_d(kappa)``, the shape of ``concentration``.
+        ``log c_d(kappa)``, the shape of ``concentration``: an array, or a NumPy float for a number.
 
     Raises:
         ValueError: for a dimension below 2 or a concentration that is negative or not finite.
@@ -43,9 +43,7 @@ def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> 
     return _bessel.log_normaliser(np, checked_dimension(dim) / 2 - 1, _checked_concentration(concentration))
 
 
-def host_mean_resultant_length(
-    dim: int, concentration: Float[ArrayLike, "*batch"]
-) -> Float[np.ndarray, "*batch"]:
+def host_mean_resultant_length(dim: int, concentration: Float[ArrayLike, "*batch"]) -> Float[Any, "*batch"]:
     r"""``A_d(kappa) = I_{d/2}(kappa) / I_{d/2-1}(kappa)`` in float64.
 
     Args:
@@ -64,7 +62,7 @@ def host_mean_resultant_length(
 
 def host_mean_resultant_length_derivative(
     dim: int, concentration: Float[ArrayLike, "*batch"]
-) -> Float[np.ndarray, "*batch"]:
+) -> Float[Any, "*batch"]:
     r"""``dA_d/dkappa = 1 - A^2 - (d - 1) A / kappa`` in float64, without its cancellation.
 
     It is also the variance of ``mu' x``. Arguments and errors as in `host_mean_resultant_length`.

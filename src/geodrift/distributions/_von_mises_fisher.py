@@ -226,4 +226,4 @@ class VonMisesFisher(eqx.Module):
     ) -> "VonMisesFisher":
         """The maximum-likelihood law; `geodrift.distributions.fit` does it, in float64."""
         estimate = _host.fit(x, weights)
-        return cls(estimate.mean, estimate.concentration)
+        return cls(jnp.asarray(estimate.mean), jnp.asarray(estimate.concentration))

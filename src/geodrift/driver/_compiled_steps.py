@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
 from geodrift._errors import Result
-from geodrift._tree import is_shared
+from geodrift._tree import shared_by_chains
 from geodrift._types import Batch, Position
 from geodrift.driver._batches import Batching, draw_batch, epoch_blocks
 from geodrift.samplers import Sampler, StepInfo
@@ -18,7 +18,7 @@ from geodrift.samplers import Sampler, StepInfo
 class Chunk(NamedTuple):
     """What one call returns."""
 
-    state: Any  # leading axis [chain], but for the counts
+    state: Any  # leading axis [chain], except for what all chains share
     position: Position  # leading axes [capacity, chain]
     info: StepInfo  # leading axes [capacity, chain]
     result: Int[Array, " chain"]  # first code that is not OK
@@ -26,9 +26,19 @@ class Chunk(NamedTuple):
 
 
 def init_chains(sampler: Sampler, keys: Key[Array, " chain"], positions: Position) -> Any:
-    """The chains' states, from positions with a leading axis [chain]."""
+    """The chains' states, from positions with a leading axis [chain].
+
+    Raises:
+        ValueError: The sampler's state does not mark its count as shared.
+    """
     states = _init(sampler, keys, positions)
-    return jax.tree_util.tree_map_with_path(lambda path, x: x[0] if is_shared(path, x) else x, states)
+    shared = shared_by_chains(states)
+    if not shared.count:
+        raise ValueError(
+            f"sampler = {type(sampler).__name__}: all chains share the count of steps: in"
+            f" {type(states).__name__}, annotate the field count with geodrift.samplers.Shared[...]"
+        )
+    return jax.tree.map(lambda x, is_shared: x[0] if is_shared else x, states, shared)
 
 
 @eqx.filter_jit
@@ -133,7 +143,7 @@ def _chain_step(
     sampler: Sampler, data: PyTree, keys: Key[Array, " chain"], state: Any, batching: Batching
 ) -> tuple[_Walkers, Callable[[_Walkers], tuple[_Walkers, StepInfo]]]:
     """Where the chains are, and one step of all of them."""
-    flags = tuple(is_shared(path, x) for path, x in jax.tree_util.tree_leaves_with_path(state))
+    flags = tuple(jax.tree.leaves(shared_by_chains(state)))
     template = _Leaves([], [], jax.tree.structure(state), flags)
     first = state.count
     fed = batching.scheme == "fed"

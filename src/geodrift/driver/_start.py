@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, PyTree
 
-from geodrift._tree import is_shared
+from geodrift._tree import shared_by_chains
 from geodrift._types import Position, RandomKey
 from geodrift.driver._compiled_steps import init_chains
 from geodrift.manifolds import Manifold
@@ -44,8 +44,8 @@ def _chain_keys(key: RandomKey, num_chains: int) -> Key[Array, "3 chain"]:
 
 
 def is_state(initial: Any) -> bool:
-    # A plain tuple has a method of the name count, a state a field.
-    return "count" in getattr(initial, "_fields", ())
+    """Whether ``initial`` is a sampler's state: a position has no field that chains share."""
+    return any(jax.tree.leaves(shared_by_chains(initial)))
 
 
 def _positions(keys: Key[Array, " chain"], manifold: Manifold, initial: Any) -> Position:
@@ -70,8 +70,8 @@ def first_position(key: RandomKey, sampler: Sampler, initial: Any) -> Position:
 
 
 def _check_state(state: Any, num_chains: int) -> Any:
-    own = [x for path, x in jax.tree_util.tree_leaves_with_path(state) if not is_shared(path, x)]
-    if any(jnp.shape(x)[:1] != (num_chains,) for x in own):
+    leaves = zip(jax.tree.leaves(state), jax.tree.leaves(shared_by_chains(state)), strict=True)
+    if any(jnp.shape(x)[:1] != (num_chains,) for x, is_shared in leaves if not is_shared):
         raise ValueError(
             f"initial: a state needs a leading axis of length {num_chains}, the number of chains"
         )

@@ -16,6 +16,7 @@ from geodrift._types import (
     NoiseVariance,
     Position,
     RandomKey,
+    Shared,
     Tangent,
 )
 from geodrift.estimators._batch_rows import batch_length
@@ -37,7 +38,7 @@ class ControlVariateState(NamedTuple):
     centre: Position
     full_gradient: Tangent  # of the log likelihood of all data, at the centre
     variance: PyTree | None  # last Fisher estimate; None when none is kept
-    count: Count  # batches seen
+    count: Shared[Count]  # batches seen
 
 
 class ControlVariatePrepared(NamedTuple):

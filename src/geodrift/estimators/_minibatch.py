@@ -16,6 +16,7 @@ from geodrift._types import (
     Position,
     RandomKey,
     Scalar,
+    Shared,
     Tangent,
 )
 from geodrift.estimators._likelihood import LikelihoodEstimator
@@ -34,7 +35,7 @@ class MinibatchState(NamedTuple):
     """What `Minibatch` keeps between steps."""
 
     variance: PyTree | None  # last Fisher estimate; None when none is made
-    count: Count  # batches seen
+    count: Shared[Count]  # batches seen
 
 
 class MinibatchPrepared(NamedTuple):

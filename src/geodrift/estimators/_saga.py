@@ -8,7 +8,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
 from geodrift import _tree
-from geodrift._types import Count, LogDensity, LogLikelihood, NoiseVariance, Position, RandomKey, Tangent
+from geodrift._types import (
+    Count,
+    LogDensity,
+    LogLikelihood,
+    NoiseVariance,
+    Position,
+    RandomKey,
+    Shared,
+    Tangent,
+)
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
 from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance, check_interval
@@ -20,7 +29,7 @@ class SAGAState(NamedTuple):
 
     table: PyTree  # each datum's last gradient: [N, *leaf]
     total: Tangent  # the sum of the table
-    count: Count  # batches seen
+    count: Shared[Count]  # batches seen
 
 
 class SAGAPrepared(NamedTuple):

@@ -84,7 +84,7 @@ def projector(manifold: Manifold, x: Float[Array, "*batch n"]) -> Float[Array, "
     """The symmetric matrix of the projection on the tangent space."""
     n = x.shape[-1]
     identity = jnp.broadcast_to(jnp.eye(n, dtype=x.dtype), (*x.shape, n))
-    return manifold.to_tangent(x[..., None, :], identity)
+    return manifold.to_tangent(jnp.broadcast_to(x[..., None, :], identity.shape), identity)
 
 
 def rotate(matrix: Float[Array, "*batch n n"], v: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:

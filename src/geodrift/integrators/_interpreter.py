@@ -127,6 +127,7 @@ class _Walk:
         velocities = jax.tree.leaves(self.phase.velocity)
         if flow in "ON":
             if self.injections > 1:
+                assert not isinstance(key, Ahead), "normals drawn ahead are those of one injection a step"
                 key = jax.random.fold_in(key, self.injected)
             self.injected += 1
         for i, (manifold, x, v) in enumerate(zip(self.manifolds, leaves, velocities, strict=True)):

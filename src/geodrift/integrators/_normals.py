@@ -7,7 +7,7 @@ counts, and those of all steps at once cost hardly more than those of one.
 from typing import NamedTuple
 
 import jax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Embedded, Manifold, leaf_manifolds
@@ -41,7 +41,9 @@ def random_tangent(key: RandomKey | Ahead, manifold: Manifold, x: Float[Array, "
     return manifold.random_tangent(key, x)
 
 
-def draw_ahead(keys: RandomKey, manifold: Manifold, position: Position) -> RandomKey | Ahead:
+def draw_ahead(
+    keys: Key[Array, " step"], manifold: Manifold, position: Position
+) -> Key[Array, " step"] | Ahead:
     """What stands for a vector of keys in a loop: the same noise, drawn at once where that pays.
 
     Only where each step draws one standard normal for each leaf, through `leaf_key`.

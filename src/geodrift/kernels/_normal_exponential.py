@@ -50,7 +50,7 @@ _EXPONENTIAL_WIDTH, _EXPONENTIAL_HEIGHT = layers(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _normal_edge(layer: int, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
+def _normal_edge(layer: np.int64, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
     """Outside the rectangle that lies within the density: whether ``x``, or a draw of the tail, is taken."""
     if layer == 0:  # Marsaglia's tail
         while True:
@@ -65,7 +65,7 @@ def _normal_edge(layer: int, x: float, stream: np.uint64) -> tuple[bool, float, 
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _exponential_edge(layer: int, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
+def _exponential_edge(layer: np.int64, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
     height, stream = uniform(stream)
     if layer == 0:  # the tail of an exponential is one
         return True, _EXPONENTIAL_TAIL - math.log(height), stream

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from geodrift._types import RandomKey, Scalar
 from geodrift.manifolds._billiard import Wall, fly, time_to_wall
@@ -40,9 +41,9 @@ class HalfSpaces(Flat):
 
     def __init__(
         self,
-        normals: Float[Array, "m n"],
-        offsets: Float[Array, " m"],
-        interior: Float[Array, " n"] | None = None,
+        normals: ArrayLike,
+        offsets: ArrayLike,
+        interior: ArrayLike | None = None,
         max_bounces: int = 1000,
     ) -> None:
         a, b = np.asarray(normals, float), np.asarray(offsets, float)

@@ -81,4 +81,4 @@ def _repeat(times: Float[Array, "*batch"], step: Callable[[_Value], _Value], val
         more = (i < times)[..., None, None]
         return i + 1, jax.tree.map(lambda new, old: jnp.where(more, new, old), step(value), value)
 
-    return jax.lax.while_loop(lambda carry: carry[0] < jnp.max(times), body, (0, value))[1]
+    return jax.lax.while_loop(lambda carry: carry[0] < jnp.max(times), body, (jnp.asarray(0), value))[1]

@@ -27,7 +27,7 @@ class Product(Manifold):
         >>> Product({"topics": Sphere(100), "weights": Simplex(5), "offset": Euclidean()})
     """
 
-    tree: PyTree[Manifold]
+    tree: PyTree  # of manifolds
 
     def __check_init__(self) -> None:
         for leaf in jax.tree.leaves(self.tree, is_leaf=_is_manifold):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from geodrift._types import LogDensity, RandomKey, Scalar
+from geodrift._types import AnyArray, LogDensity, RandomKey, Scalar
 from geodrift.manifolds._sphere import Sphere
 
 
@@ -23,11 +23,11 @@ class SphericalSimplex(Sphere):
         ValueError: ``n`` is less than 2.
     """
 
-    def to_simplex(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    def to_simplex(self, x: Float[AnyArray, "*batch n"]) -> Float[AnyArray, "*batch n"]:
         """The probability vector ``x^2``."""
         return x * x
 
-    def from_simplex(self, theta: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    def from_simplex(self, theta: Float[AnyArray, "*batch n"]) -> Float[Array, "*batch n"]:
         """The non-negative point ``sqrt(theta)``."""
         return self.project(jnp.sqrt(theta))
 

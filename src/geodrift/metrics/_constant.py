@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
+from numpy.typing import ArrayLike
 
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, broadcast_prefix
@@ -62,7 +63,7 @@ class ConstantDense(Metric):
     matrix: Float[Array, "d d"]  # G^-1
     root: Float[Array, "d d"]  # G^-1/2
 
-    def __init__(self, inverse: Float[Array, "d d"]) -> None:
+    def __init__(self, inverse: ArrayLike) -> None:
         self.matrix = as_float_arrays(inverse)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"inverse has shape {self.matrix.shape}: must be a square matrix [d, d]")

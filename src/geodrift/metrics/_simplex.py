@@ -37,7 +37,13 @@ class SimplexMetric(Metric):
         r""":math:`\log \pi`."""
 
     def log_posterior(
-        self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."], counts: Float[Array, "*batch k"]
+        self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."], counts: Float[Array, "..."]
     ) -> Scalar:
-        r"""``log_prior`` plus :math:`\sum_k n_k \log \pi_k`: the posterior is Dirichlet(alpha + counts)."""
+        r"""``log_prior`` plus :math:`\sum_k n_k \log \pi_k`: the posterior is Dirichlet(alpha + counts).
+
+        Args:
+            x: Position.
+            alpha: Positive; broadcasts to ``[*batch, K]``.
+            counts: :math:`n_k`; broadcasts to ``[*batch, K]``.
+        """
         return self.log_prior(x, alpha) + jnp.sum(counts * self.log_simplex(x))

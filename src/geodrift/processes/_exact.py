@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from geodrift._types import RandomKey, Scalar
+from geodrift._types import RandomKey
 from geodrift.processes._gamma import log_gamma
 from geodrift.processes._poisson import poisson
 
@@ -13,7 +13,7 @@ def cox_ingersoll_ross(
     key: RandomKey,
     log_theta: Float[Array, "..."],
     shape: Float[Array, "..."] | float,
-    step_size: Scalar | float,
+    step_size: Float[Array, "..."] | float,
 ) -> Float[Array, "..."]:
     r"""A Cox-Ingersoll-Ross process over a time h, by its exact transition, in logs.
 
@@ -33,7 +33,7 @@ def cox_ingersoll_ross(
         key: Random key.
         log_theta: Logs of the starting points; minus infinity stands for 0, from where the process leaves.
         shape: a, positive; broadcasts to ``log_theta``. A shape that is not positive and finite gives NaN.
-        step_size: h, the time in the equation, positive.
+        step_size: h, the time in the equation, positive; broadcasts to ``log_theta``.
 
     Returns:
         log theta', with the shape and dtype of ``log_theta``.
@@ -53,7 +53,7 @@ def ornstein_uhlenbeck(
     x: Float[Array, "..."],
     mean: Float[Array, "..."] | float,
     scale: Float[Array, "..."] | float,
-    step_size: Scalar | float,
+    step_size: Float[Array, "..."] | float,
 ) -> Float[Array, "..."]:
     r"""An Ornstein-Uhlenbeck process over a time h, by its exact transition.
 
@@ -68,7 +68,7 @@ def ornstein_uhlenbeck(
         x: Starting points.
         mean: mu; broadcasts to ``x``.
         scale: sigma, not negative; broadcasts to ``x``.
-        step_size: h, the time in the equation, positive.
+        step_size: h, the time in the equation, positive; broadcasts to ``x``.
 
     Returns:
         x', with the shape and dtype of ``x``.

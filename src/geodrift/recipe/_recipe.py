@@ -11,7 +11,7 @@ from jaxtyping import Array, PyTree
 
 from geodrift import _tree
 from geodrift._errors import is_concrete
-from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey
+from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Shared
 from geodrift._types import Scalar as Number
 from geodrift.estimators import Estimator, Full
 from geodrift.manifolds import Euclidean, Manifold, Product
@@ -32,7 +32,7 @@ class RecipeState(NamedTuple):
     position: Position
     auxiliary: dict[str, PyTree]  # the other parts of z, by name
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 @dataclasses.dataclass(frozen=True)

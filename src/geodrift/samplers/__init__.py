@@ -1,6 +1,7 @@
 """Markov kernels: ``init(key, position) -> state`` and ``step(key, state, batch) -> (state, info)``."""
 
 from geodrift._errors import Result as Result
+from geodrift._types import Shared as Shared
 from geodrift.samplers._base import Sampler as Sampler
 from geodrift.samplers._base import StepInfo as StepInfo
 from geodrift.samplers._gmc import GMC as GMC
@@ -63,5 +64,6 @@ __all__ = [
     "SGLDState",
     "SGRHMCState",
     "Sampler",
+    "Shared",
     "StepInfo",
 ]

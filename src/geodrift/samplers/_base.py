@@ -29,8 +29,8 @@ class StepInfo(NamedTuple):
 class Sampler(eqx.Module):
     """A Markov kernel that leaves a law on a manifold invariant, exactly or as the step size goes to 0.
 
-    The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. An
-    attribute ``count`` anywhere in the state that is a whole number is shared by all chains.
+    The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. Fields
+    that all chains share, ``count`` among them, are annotated `Shared`.
     """
 
     runs_on_host: ClassVar[bool] = False

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Tangent
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
 from geodrift.estimators import Full
 from geodrift.integrators import drift, kick
 from geodrift.manifolds import Manifold
@@ -21,7 +21,7 @@ class GMCState(NamedTuple):
     position: Position
     log_density: Scalar  # at the position
     gradient: Tangent  # at the position, in ambient coordinates
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class _Point(NamedTuple):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import as_float_arrays
-from geodrift._types import Batch, Count, Position, RandomKey, Tangent
+from geodrift._types import Batch, Count, Position, RandomKey, Shared, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
 from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
@@ -26,7 +26,7 @@ class GSGNHTState(NamedTuple):
     velocity: Tangent
     thermostat: PyTree[Float[Array, "..."]]  # xi: a scalar, or a tree of scalars or arrays like the position
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class GSGNHT(KineticSampler):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import as_float_arrays
-from geodrift._types import Batch, Count, Position, RandomKey
+from geodrift._types import Batch, Count, Position, RandomKey, Shared
 from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 from geodrift.metrics import RMSProp
@@ -25,7 +25,7 @@ class PreconditionedSGLDState(NamedTuple):
     position: Position
     mean_square: PyTree[Float[Array, "..."]]  # average of squared gradients, entry by entry
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class PreconditionedSGLD(Sampler):

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from geodrift._errors import is_concrete
-from geodrift._tree import as_float_arrays, is_shared
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar
+from geodrift._tree import as_float_arrays, shared_by_chains
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import Full
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
@@ -23,8 +23,8 @@ class ReplicaExchangeState(NamedTuple):
     """State of `ReplicaExchange`."""
 
     position: Position  # of the replica at temperature 1
-    replicas: Any  # states of the inner sampler, leading axis [replica], but for their counts
-    count: Count  # steps taken
+    replicas: Any  # states of the inner sampler, leading axis [replica], except for what they share
+    count: Shared[Count]  # steps taken
 
 
 class ReplicaExchange(Sampler):
@@ -120,9 +120,8 @@ class ReplicaExchange(Sampler):
         """All replicas at the position."""
         keys = jax.random.split(key, len(self.temperatures))
         replicas = jax.vmap(lambda k, t: self._at(t).init(k, position))(keys, self.temperatures)
-        replicas = jax.tree_util.tree_map_with_path(
-            lambda path, x: x[0] if is_shared(path, x) else x, replicas
-        )
+        shared = shared_by_chains(replicas)
+        replicas = jax.tree.map(lambda x, is_shared: x[0] if is_shared else x, replicas, shared)
         first = jax.tree.map(lambda x: x[0], replicas.position)
         return ReplicaExchangeState(first, replicas, jnp.zeros((), jnp.int32))
 
@@ -161,9 +160,8 @@ class ReplicaExchange(Sampler):
         # NaN compares false, hence rejects.
         source = jnp.where(~alone & (uniform < probability), partner, index)
         axes = _axes(replicas)
-        moved = jax.tree_util.tree_map_with_path(
-            lambda path, x: x if is_shared(path, x) else x[source], replicas
-        )
+        shared = shared_by_chains(replicas)
+        moved = jax.tree.map(lambda x, is_shared: x if is_shared else x[source], replicas, shared)
         if hasattr(replicas, "thermostat"):
             # Its law depends on the temperature, by the gradient noise that it absorbs, not on the position.
             moved = moved._replace(thermostat=replicas.thermostat)
@@ -204,5 +202,5 @@ class ReplicaExchange(Sampler):
 
 
 def _axes(replicas: Any) -> Any:
-    """0 for every leaf, None for the counts that the replicas share."""
-    return jax.tree_util.tree_map_with_path(lambda path, x: None if is_shared(path, x) else 0, replicas)
+    """0 for every leaf, None for those that the replicas share, as chains do."""
+    return jax.tree.map(lambda is_shared: None if is_shared else 0, shared_by_chains(replicas))

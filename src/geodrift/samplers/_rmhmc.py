@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool
 
 from geodrift import _tree
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Tangent
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
 from geodrift.estimators import Full
 from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
@@ -34,7 +34,7 @@ class RMHMCState(NamedTuple):
 
     position: Position
     log_density: Scalar  # at the position
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class RMHMC(Sampler):

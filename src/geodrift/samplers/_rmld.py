@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from geodrift import _tree
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Tangent
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
 from geodrift.estimators import Full
 from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
@@ -25,7 +25,7 @@ class RMLDState(NamedTuple):
     position: Position
     log_density: Scalar  # at the position
     drift: Tangent  # G^-1 grad log p + Gamma, at the position
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class RMLD(Sampler):

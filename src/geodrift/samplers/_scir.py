@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from geodrift._errors import Result
 from geodrift._tree import as_float_arrays
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import MinibatchSum
 from geodrift.manifolds import Euclidean
 from geodrift.processes import cox_ingersoll_ross, host_cox_ingersoll_ross, ornstein_uhlenbeck
@@ -31,7 +31,7 @@ class SCIRState(NamedTuple):
 
     position: Position  # log theta
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class _ExactMove(Sampler):

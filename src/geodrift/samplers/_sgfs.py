@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import Minibatch
 from geodrift.integrators import StepOutcome
 from geodrift.manifolds import Manifold
@@ -28,7 +28,7 @@ class SGFSState(NamedTuple):
     position: Position
     fisher: Float[Array, "..."]  # covariance of one datum's score, mean over the steps: [d, d] or [d]
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class SGFS(Sampler):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift._tree import as_float_arrays
-from geodrift._types import Batch, Count, Position, RandomKey, Tangent
+from geodrift._types import Batch, Count, Position, RandomKey, Shared, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
 from geodrift.manifolds import Manifold
@@ -22,7 +22,7 @@ class SGGMCState(NamedTuple):
     position: Position
     velocity: Tangent
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class SGGMC(KineticSampler):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._normals import Ahead
@@ -28,7 +28,7 @@ class SGLDState(NamedTuple):
 
     position: Position
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class SGLD(InnerSteps):

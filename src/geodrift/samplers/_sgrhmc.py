@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from geodrift import _tree
-from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Tangent
+from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Shared, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._friction import friction_basis
@@ -39,7 +39,7 @@ class SGRHMCState(NamedTuple):
     position: Position
     momentum: Tangent  # r, of unit variance
     estimator: Any  # the estimator's kept state
-    count: Count  # steps taken
+    count: Shared[Count]  # steps taken
 
 
 class SGRHMC(InnerSteps):
