@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation import (
     Chain,
     Settings,
@@ -75,8 +76,8 @@ def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     batch = Minibatch(
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
-    names = {"seed": 5, "chain": 0, "step": 0}
-    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, **names)
+    streams = Family(5, 0, 0)
+    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, streams=streams)
     every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
     drawn = assignments.reshape(copies, 5)
     assert not drawn[:, 4].any()
@@ -96,8 +97,7 @@ def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
     topics, starts = topics[batch.vocabulary], source.starts[batch.documents]
     for sampler in (_assignment_kernel, _assignments_in_jax):
         z = np.zeros(source.num_tokens, np.uint8)
-        names = {"seed": 1, "chain": 0, "step": 2}
-        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, **names)
+        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, streams=Family(1, 0, 2))
         numbers = [np.bincount(part, minlength=3) for part in np.split(z, source.starts[1:-1])]
         draws.append(np.reshape(numbers, (copies, 1, kinds, 3)))
     kept = [0, 1, 3, 4]
@@ -123,10 +123,7 @@ def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
     shapes = prior + counts
     totals = shapes.sum(axis=0)
     draws = np.array(
-        [
-            draw_topics(counts, counts.sum(axis=0), words, prior, seed=3, chain=0, step=step)
-            for step in range(20_000)
-        ]
+        [draw_topics(counts, counts.sum(axis=0), words, prior, Family(3, 0, step)) for step in range(20_000)]
     )
     first = shapes[words] / totals
     second = (shapes[words][:, None] * shapes[words][None]) / (totals * (totals + 1))
@@ -138,7 +135,7 @@ def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
 
 def test_topics_of_all_words_sum_to_one():
     counts = np.arange(8, dtype=np.int32).reshape(4, 2)
-    draw = draw_topics(counts, counts.sum(axis=0), np.arange(4), 0.1, seed=0, chain=0, step=0)
+    draw = draw_topics(counts, counts.sum(axis=0), np.arange(4), 0.1, Family(0, 0, 0))
     np.testing.assert_allclose(draw.sum(axis=0), 1.0, atol=1e-6)
 
 
@@ -147,7 +144,7 @@ def test_topics_of_few_words_with_a_small_prior():
     counts = np.zeros((3, 2), np.int32)
     draws = np.array(
         [
-            draw_topics(counts, counts.sum(axis=0), np.arange(3), 0.001, seed=3, chain=0, step=step)
+            draw_topics(counts, counts.sum(axis=0), np.arange(3), 0.001, Family(3, 0, step))
             for step in range(3000)
         ]
     )

@@ -13,7 +13,7 @@ from geodrift.models.spherical_admixture.documents._latents import (
     affinities,
     initial_step_size,
 )
-from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL, check_vocabulary, leading_words
 
 ADAPTING_TRANSITIONS = 60
@@ -86,7 +86,7 @@ def document_mixtures(
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
     step_size = initial_step_size(concentration, settings.doc_topic_prior, num_topics)
     steps = np.full(num_documents, step_size)
-    documents, draws = content_names(rows), []
+    documents, draws = content_hashes(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
         affinity, gram = affinities(rows.indptr, rows.indices, rows.data, by_word), by_word.T @ by_word
