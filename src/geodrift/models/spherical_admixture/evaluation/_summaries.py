@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._latents import (
     MixtureSampler,
@@ -80,6 +81,7 @@ def document_mixtures(
         num_leapfrog=settings.mixture_leapfrog_steps,
         burn_in=0,
         num_draws=ADAPTING_TRANSITIONS,
+        use=SAM_TRANSFORM_MIXTURES,
         seed=seed,
         chain=0,
     )
