@@ -9,17 +9,14 @@ import pytest
 from scipy import stats
 
 from geodrift.kernels._streams import Family
-from geodrift.models.latent_dirichlet_allocation import (
-    Chain,
-    Settings,
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
+from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _kernel, _sampler
+from geodrift.models.latent_dirichlet_allocation.documents import (
     _assignment_kernel,
     _assignments_in_jax,
-    _collapsed_kernel,
     _document_sampler,
-    _kept_assignments,
-    _topics,
 )
-from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from law_checks import assert_means, z_bound
 from models import lda_problem as problem
@@ -39,8 +36,8 @@ def run(steps, *, seed=0, chain=0, **settings):
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_kept_assignments, "PARTS", parts)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_sampler, "PARTS", parts)
     every, p, in_words = problem.posterior()
     first, second = problem.topic_moments(p, in_words)
     size = every.shape[1]
@@ -155,7 +152,7 @@ def test_topics_of_few_words_with_a_small_prior():
 
 def test_quotients_of_gammas_that_are_too_small_for_numbers_are_a_dirichlet():
     shapes = np.array([0.4, 0.2, 0.0, 0.7])
-    draws = np.array([_topics._tiny(shapes, -3, 0, 0, step) for step in range(20_000)])
+    draws = np.array([_topics._tiny(shapes, -3, Family(0, 0, step).word) for step in range(20_000)])
     draws /= draws.sum(axis=1, keepdims=True)
     some, total = [0, 1, 3], shapes.sum()
     assert not draws[:, 2].any()
@@ -178,8 +175,8 @@ def draws_of(engine, steps):
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_collapsed_kernel._redraw_forms, "worth_threads", 1)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_kernel._redraw_forms, "worth_threads", 1)
     settings = Settings(n_topics=5, batch_size=90)
     threads = numba.get_num_threads()
     try:
@@ -196,7 +193,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
 @pytest.fixture
 def small_steps(monkeypatch):
     """Minibatches of about 75 documents of `random_corpus`, of which one is the start."""
-    monkeypatch.setattr(_kept_assignments, "TOKENS_OF_A_STEP", 1500)
+    monkeypatch.setattr(_sampler, "TOKENS_OF_A_STEP", 1500)
 
 
 def assert_counts_are_those_of_the_assignments(move, counts):
@@ -212,7 +209,7 @@ def assert_counts_are_those_of_the_assignments(move, counts):
 
 @pytest.mark.usefixtures("small_steps")
 def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     engine = Chain(problem.corpus(counts), Settings(n_topics=5))
     engine.plan(steps=600)
@@ -221,7 +218,7 @@ def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
     engine._step()
     start = move.seen.copy()
     assert start.sum() == move.start_size
-    for _ in range(_kept_assignments.START_SWEEPS - 1):
+    for _ in range(_sampler.START_SWEEPS - 1):
         engine._step()
         np.testing.assert_array_equal(move.seen, start)
         assert_counts_are_those_of_the_assignments(move, counts)
@@ -253,10 +250,10 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     engine = Chain(problem.corpus(counts), Settings(n_topics=2))
     engine.plan(steps=600)
     move = engine.move
-    for _ in range(_kept_assignments.START_SWEEPS):
+    for _ in range(_sampler.START_SWEEPS):
         engine._step()
     start = move.seen.copy()
-    monkeypatch.setattr(_kept_assignments, "redraw_collapsed", lambda *arguments, **named: None)
+    monkeypatch.setattr(_sampler, "redraw_collapsed", lambda *arguments, **named: None)
     while move.complete_at < 0:
         engine._step()
     documents, words = problem.tokens(counts)

@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 
 from geodrift.kernels._streams import LDA_MINIBATCH_ASSIGNMENTS
-from geodrift.models.latent_dirichlet_allocation import (
-    Chain,
-    Settings,
-    _assignment_kernel,
-    _cir_topics,
-    _langevin_topics,
-)
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._expected_counts import expected_counts
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 from law_checks import assert_means
