@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import redraw_collapsed
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
@@ -32,8 +33,8 @@ class Problem:
         z, numbers = self.z.copy(), self.numbers.copy()
         in_parts = np.add.reduceat(numbers, BOUNDS[:-1]).astype(float)
         counts = z, numbers, in_parts, self.masses, self.alpha
-        names = {"seed": seed, "chain": 0, "step": 0}
-        redraw_collapsed(self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, **names)
+        streams = Family(seed, 0, 0)
+        redraw_collapsed(self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, streams=streams)
         np.testing.assert_array_equal(in_parts, np.add.reduceat(numbers, BOUNDS[:-1]))
         return z, numbers
 

@@ -7,10 +7,9 @@ import pytest
 from geodrift.models.latent_dirichlet_allocation import (
     Chain,
     Settings,
-    _assignment_kernel,
-    _deferred_topics,
-    _merged_moves,
 )
+from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel
+from geodrift.models.latent_dirichlet_allocation.scaled_counts import _deferred_topics, _merged_moves
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics import (
     DeferredTopics,
     worth_deferring,

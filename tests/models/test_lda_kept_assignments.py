@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geodrift.models.latent_dirichlet_allocation import (
-    Chain,
-    Settings,
+from geodrift.kernels._streams import Family
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
+from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _kernel, _sampler
+from geodrift.models.latent_dirichlet_allocation.documents import (
     _assignment_kernel,
     _assignments_in_jax,
-    _collapsed_kernel,
     _document_sampler,
-    _kept_assignments,
-    _topics,
 )
-from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from law_checks import assert_means, z_bound
 from models import lda_problem as problem
@@ -38,8 +36,8 @@ def run(steps, *, seed=0, chain=0, **settings):
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_kept_assignments, "PARTS", parts)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_sampler, "PARTS", parts)
     every, p, in_words = problem.posterior()
     first, second = problem.topic_moments(p, in_words)
     size = every.shape[1]
@@ -75,8 +73,8 @@ def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     batch = Minibatch(
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
-    names = {"seed": 5, "chain": 0, "step": 0}
-    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, **names)
+    streams = Family(5, 0, 0)
+    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, streams=streams)
     every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
     drawn = assignments.reshape(copies, 5)
     assert not drawn[:, 4].any()
@@ -96,8 +94,7 @@ def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
     topics, starts = topics[batch.vocabulary], source.starts[batch.documents]
     for sampler in (_assignment_kernel, _assignments_in_jax):
         z = np.zeros(source.num_tokens, np.uint8)
-        names = {"seed": 1, "chain": 0, "step": 2}
-        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, **names)
+        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, streams=Family(1, 0, 2))
         numbers = [np.bincount(part, minlength=3) for part in np.split(z, source.starts[1:-1])]
         draws.append(np.reshape(numbers, (copies, 1, kinds, 3)))
     kept = [0, 1, 3, 4]
@@ -123,10 +120,7 @@ def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
     shapes = prior + counts
     totals = shapes.sum(axis=0)
     draws = np.array(
-        [
-            draw_topics(counts, counts.sum(axis=0), words, prior, seed=3, chain=0, step=step)
-            for step in range(20_000)
-        ]
+        [draw_topics(counts, counts.sum(axis=0), words, prior, Family(3, 0, step)) for step in range(20_000)]
     )
     first = shapes[words] / totals
     second = (shapes[words][:, None] * shapes[words][None]) / (totals * (totals + 1))
@@ -138,7 +132,7 @@ def test_topics_of_some_words_have_the_moments_of_the_whole_dirichlet():
 
 def test_topics_of_all_words_sum_to_one():
     counts = np.arange(8, dtype=np.int32).reshape(4, 2)
-    draw = draw_topics(counts, counts.sum(axis=0), np.arange(4), 0.1, seed=0, chain=0, step=0)
+    draw = draw_topics(counts, counts.sum(axis=0), np.arange(4), 0.1, Family(0, 0, 0))
     np.testing.assert_allclose(draw.sum(axis=0), 1.0, atol=1e-6)
 
 
@@ -147,7 +141,7 @@ def test_topics_of_few_words_with_a_small_prior():
     counts = np.zeros((3, 2), np.int32)
     draws = np.array(
         [
-            draw_topics(counts, counts.sum(axis=0), np.arange(3), 0.001, seed=3, chain=0, step=step)
+            draw_topics(counts, counts.sum(axis=0), np.arange(3), 0.001, Family(3, 0, step))
             for step in range(3000)
         ]
     )
@@ -158,7 +152,7 @@ def test_topics_of_few_words_with_a_small_prior():
 
 def test_quotients_of_gammas_that_are_too_small_for_numbers_are_a_dirichlet():
     shapes = np.array([0.4, 0.2, 0.0, 0.7])
-    draws = np.array([_topics._tiny(shapes, -3, 0, 0, step) for step in range(20_000)])
+    draws = np.array([_topics._tiny(shapes, -3, Family(0, 0, step).word) for step in range(20_000)])
     draws /= draws.sum(axis=1, keepdims=True)
     some, total = [0, 1, 3], shapes.sum()
     assert not draws[:, 2].any()
@@ -181,8 +175,8 @@ def draws_of(engine, steps):
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_collapsed_kernel._redraw_forms, "worth_threads", 1)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_kernel._redraw_forms, "worth_threads", 1)
     settings = Settings(n_topics=5, batch_size=90)
     threads = numba.get_num_threads()
     try:
@@ -199,7 +193,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
 @pytest.fixture
 def small_steps(monkeypatch):
     """Minibatches of about 75 documents of `random_corpus`, of which one is the start."""
-    monkeypatch.setattr(_kept_assignments, "TOKENS_OF_A_STEP", 1500)
+    monkeypatch.setattr(_sampler, "TOKENS_OF_A_STEP", 1500)
 
 
 def assert_counts_are_those_of_the_assignments(move, counts):
@@ -215,7 +209,7 @@ def assert_counts_are_those_of_the_assignments(move, counts):
 
 @pytest.mark.usefixtures("small_steps")
 def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
-    monkeypatch.setattr(_kept_assignments, "WORTH_PARTS", 0)
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     engine = Chain(problem.corpus(counts), Settings(n_topics=5))
     engine.plan(steps=600)
@@ -224,7 +218,7 @@ def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
     engine._step()
     start = move.seen.copy()
     assert start.sum() == move.start_size
-    for _ in range(_kept_assignments.START_SWEEPS - 1):
+    for _ in range(_sampler.START_SWEEPS - 1):
         engine._step()
         np.testing.assert_array_equal(move.seen, start)
         assert_counts_are_those_of_the_assignments(move, counts)
@@ -256,10 +250,10 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     engine = Chain(problem.corpus(counts), Settings(n_topics=2))
     engine.plan(steps=600)
     move = engine.move
-    for _ in range(_kept_assignments.START_SWEEPS):
+    for _ in range(_sampler.START_SWEEPS):
         engine._step()
     start = move.seen.copy()
-    monkeypatch.setattr(_kept_assignments, "redraw_collapsed", lambda *arguments, **named: None)
+    monkeypatch.setattr(_sampler, "redraw_collapsed", lambda *arguments, **named: None)
     while move.complete_at < 0:
         engine._step()
     documents, words = problem.tokens(counts)

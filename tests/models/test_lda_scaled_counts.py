@@ -1,17 +1,16 @@
 """Latent Dirichlet allocation by scaled counts: unbiased counts, and the law against enumeration."""
 
+from functools import partial
+
 import numba
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation import (
-    Chain,
-    Settings,
-    _assignment_kernel,
-    _cir_topics,
-    _langevin_topics,
-)
+from geodrift.kernels._streams import LDA_MINIBATCH_ASSIGNMENTS
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._expected_counts import expected_counts
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 from law_checks import assert_means
@@ -102,10 +101,10 @@ def test_a_mean_over_sweeps_is_that_of_their_counts():
     source = TokenSource(problem.corpus(np.array([[3, 1, 1], [0, 1, 0]])))
     batch, draws = source.minibatch(np.array([0])), []
     for chain in range(3000):
-        names = {"seed": 0, "chain": chain, "step": 0}
+        streams = partial(LDA_MINIBATCH_ASSIGNMENTS.family, 0, chain)
         assignments = np.zeros(5, np.uint8)
         counts = expected_counts(
-            batch, assignments, topics, alpha, sweeps=30, averaged=5, first=True, **names
+            batch, assignments, topics, alpha, sweeps=30, averaged=5, first=True, streams=streams
         )
         draws.append([counts])
         assert counts.sum() == pytest.approx(5)

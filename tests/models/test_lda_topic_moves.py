@@ -9,7 +9,8 @@ from scipy.special import betaln
 
 from geodrift.estimators import Full
 from geodrift.kernels._normal_exponential import normal
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import Family
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import ExpandedMean, ExpandedNatural
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
@@ -103,7 +104,7 @@ def test_topics_take_the_entries_steps(method, gammas_on, monkeypatch):
     moved.move(words, counts, shapes, STEP, FRICTION, count=7)
     factors, pulls = np.ones(topics), counts.sum(axis=0) / sums
     if gammas_on == "posterior":
-        factors, pulls = draw_sums(shapes, 0, 0, 15) / sums, 0 * pulls
+        factors, pulls = draw_sums(shapes, Family(0, 0, 15).word) / sums, 0 * pulls
     every = np.zeros((5, topics))
     every[words] = counts
     natural, kind = moved.in_logs, _langevin_topics.KINDS[method]
@@ -126,7 +127,7 @@ def test_topics_take_the_entries_steps(method, gammas_on, monkeypatch):
 
 
 def normals_of(word, size, *, seed, step):
-    stream, draws = open_member(np.uint64(open_family(seed, 0, step)), word), []
+    stream, draws = open_member(Family(seed, 0, step).word, word), []
     for _ in range(size):
         z, stream = normal(np.uint64(stream))
         draws.append(z)
@@ -142,7 +143,7 @@ def test_a_cir_move_of_all_topics_has_the_law_of_the_process():
     place = np.array([-1, 0, 1, -1], np.int32)
     factor = 1.7
     sums = _cir_topics.move_topics(
-        log_theta, place, counts, PRIOR, np.full(copies, np.log(factor)), h, seed=1, chain=2, step=3
+        log_theta, place, counts, PRIOR, np.full(copies, np.log(factor)), h, Family(1, 2, 3)
     )
     shapes, start, decay = PRIOR + np.array([0, 4.0, 11.0, 0]), factor * theta[:, 0], np.exp(-h)
     mean = start * decay + shapes * (1 - decay)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import geodrift as gd
+from geodrift.kernels._streams import Family
 from geodrift.models.spherical_admixture.documents._latents import initial_step_size
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
@@ -30,9 +31,7 @@ def chains(affinity, gram, start, transitions, seed):
             0,
             length,
             adaptation,
-            seed,
-            0,
-            count,
+            Family(seed, 0, count),
             documents,
             draws,
         )

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from geodrift.kernels._streams import Family
 from geodrift.models.spherical_admixture.documents._mixture_kernel import _forms, draw_mixtures
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
@@ -21,9 +22,14 @@ def draws_of(
     kernel(
         *(start, np.tile(affinity, (NUM_DOCUMENTS, 1)), gram, concentration, prior),
         *(np.full(NUM_DOCUMENTS, step), 10, transitions, 1, 0.0),
-        *(seed, 0, 0, np.arange(NUM_DOCUMENTS), draws),
+        *(Family(seed, 0, 0), np.arange(NUM_DOCUMENTS), draws),
     )
     return draws[:, 0]
+
+
+def compiled(form):
+    """A compiled form of the kernel, called with the arguments of `draw_mixtures`."""
+    return lambda *arguments: form(*(a.word if isinstance(a, Family) else a for a in arguments))
 
 
 def exact_moments(affinity, gram, concentration, prior, resolution=400):
@@ -64,11 +70,11 @@ def test_moments_against_quadrature(affinity, gram, concentration, alpha):
 
 def test_threads_do_not_change_a_bit():
     prior = np.full(3, 2.5)
-    one = draws_of(*THREE, 30.0, prior, kernel=_forms.in_one_thread, transitions=20)
-    many = draws_of(*THREE, 30.0, prior, kernel=_forms.in_threads, transitions=20)
+    one = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_one_thread), transitions=20)
+    many = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_threads), transitions=20)
     before = numba.get_num_threads()
     numba.set_num_threads(1)
-    single = draws_of(*THREE, 30.0, prior, kernel=_forms.in_threads, transitions=20)
+    single = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_threads), transitions=20)
     numba.set_num_threads(before)
     np.testing.assert_array_equal(one, many)
     np.testing.assert_array_equal(single, many)
@@ -79,6 +85,8 @@ def test_adaptation_reaches_the_target_acceptance():
     start = np.full((50, 3), 1 / 3)
     step_sizes = np.full(50, 1e-3)
     arguments = (np.tile(affinity, (50, 1)), gram, 500.0, np.full(3, 2.0), step_sizes, 10)
-    draw_mixtures(start, *arguments, 0, 2000, 0.02, 1, 0, 0, np.arange(50), np.empty((50, 2000, 3)))
-    accepted = draw_mixtures(start, *arguments, 0, 500, 0.0, 1, 0, 1, np.arange(50), np.empty((50, 500, 3)))
+    draw_mixtures(start, *arguments, 0, 2000, 0.02, Family(1, 0, 0), np.arange(50), np.empty((50, 2000, 3)))
+    accepted = draw_mixtures(
+        start, *arguments, 0, 500, 0.0, Family(1, 0, 1), np.arange(50), np.empty((50, 500, 3))
+    )
     assert abs(accepted.mean() - 0.8) < 0.03

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._latents import (
     MixtureSampler,
@@ -40,7 +41,7 @@ def problem(num_documents=80):
     latents = initial_latents(source, topics, KAPPA, 2.0)
     latents.mixtures[...] = rng.dirichlet(np.full(3, 2.0), num_documents)
     latents.step_sizes[...] = FROZEN
-    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 2, seed=0, chain=0)
+    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 2, SAM_MIXTURES, seed=0, chain=0)
     prior = TopicPrior(jnp.asarray(source.mean_direction), jnp.asarray(30.0), jnp.asarray(20.0))
     return source, topics, latents, sampler, prior
 

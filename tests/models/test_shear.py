@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.kernels._streams import SAM_MIXTURES, Family
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._latents import (
     Latents,
@@ -26,7 +27,7 @@ def problem():
     latents = initial_latents(source, topics, KAPPA, 2.0)
     latents.mixtures[...] = np.random.default_rng(3).dirichlet(np.full(3, 2.0), 30)
     latents.step_sizes[...] = 1e-13
-    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 1, seed=0, chain=0)
+    sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 1, SAM_MIXTURES, seed=0, chain=0)
     draw_all(latents, sampler, source, topics, 0, 0.0)
     return source, topics, latents, sampler
 
@@ -42,7 +43,7 @@ def test_documents_stay_and_sums_follow():
     velocities -= topics * (topics * velocities).sum(axis=1, keepdims=True)
     before, start, speeds = directions(latents, topics), topics.copy(), np.linalg.norm(velocities, axis=1)
     prior = shear_prior(source.mean_direction, 20.0, 20.0, 2.0, 3)
-    assert shear(latents, topics, velocities, prior, (1, 0, 0), 60, False) > 0.1
+    assert shear(latents, topics, velocities, prior, Family(1, 0, 0), 60, False) > 0.1
     assert np.abs(topics - start).max() > 0.01
     np.testing.assert_allclose(directions(latents, topics), before, atol=2e-6)
     np.testing.assert_allclose((topics * velocities).sum(axis=1), 0.0, atol=1e-5)
@@ -87,7 +88,7 @@ def test_the_prior_is_invariant(alpha):
             noise_variance=np.zeros(num_topics),
             shear_scale=np.array(0.4),
         )
-        shear(latents, topics, np.zeros_like(topics), prior, (7, chain, 0), 20, False)
+        shear(latents, topics, np.zeros_like(topics), prior, Family(7, chain, 0), 20, False)
         cosines.append([topics[0] @ topics[1], (topics[0] @ topics[1]) ** 2])
         entries.append([latents.mixtures[0, 0], latents.mixtures[0, 0] ** 2, latents.mixtures[0].min()])
     cosines, entries = np.array(cosines), np.array(entries)

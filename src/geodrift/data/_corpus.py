@@ -17,6 +17,7 @@ from geodrift.data._constructors import CorpusConstructors
 from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, finish_directory, spans, write_shards
 from geodrift.data._verify import verify_directory
 from geodrift.files import new_directory, read_json
+from geodrift.kernels._streams import HELD_OUT_DOCUMENTS
 
 _WHAT = "a corpus directory"
 _MAX_OPEN_SHARDS = 200
@@ -184,7 +185,7 @@ class Corpus(CorpusConstructors):
             raise InputError(
                 f"held_out must lie between 1 and {full - 1} ({full} documents have words), got {held_out}"
             )
-        order = np.random.default_rng([seed, 0x5E1D]).permutation(self.num_documents)
+        order = HELD_OUT_DOCUMENTS.generator(seed).permutation(self.num_documents)
         aside = np.sort(order[self._lengths()[order] > 0][:held_out])
         rows = self.rows(aside)
         keep = np.ones(self.num_documents, dtype=bool)

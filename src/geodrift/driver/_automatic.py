@@ -3,20 +3,15 @@
 import sys
 from os import PathLike
 
-import jax
-import numpy as np
-
 from geodrift._types import Position, RandomKey
 from geodrift.driver._feed import HostData
 from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
+from geodrift.kernels._streams import PILOT
 from geodrift.samplers import Sampler
 from geodrift.schedules import Automatic
 from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._tune import Tuned, tune_on
-
-# Chain c has the key fold_in(key, c): no chain has this one.
-_PILOT = np.uint32(2**32 - 1)
 
 
 def is_automatic(sampler: Sampler) -> bool:
@@ -64,6 +59,6 @@ def settled(
     if "tuned" in kept:
         tuned = Tuned(**kept["tuned"])
     else:
-        tuned = tune_on(jax.random.fold_in(key, _PILOT), sampler, data, initial, num_warmup)
+        tuned = tune_on(PILOT.fold(key), sampler, data, initial, num_warmup)
         print(f"geodrift: chosen by a pilot for {tuned}", file=sys.stderr)
     return tuned.apply(sampler), tuned

@@ -9,11 +9,9 @@ from jaxtyping import Array, Int, PyTree
 
 from geodrift._types import Batch, Count, RandomKey
 from geodrift.estimators._batch_rows import batch_indices
+from geodrift.kernels._streams import EPOCH_ORDER, ROW_ORDER
 
 SCHEMES = ("rows", "blocks", "epochs")
-
-# Folded into a key in the place of a count, which stays below it.
-_NOT_A_COUNT = 2**32 - 1
 
 
 class Batching(NamedTuple):
@@ -44,7 +42,7 @@ def lay_out(key: RandomKey, data: PyTree, batching: Batching) -> PyTree:
     """
     if batching.batch_size is None or batching.scheme == "rows":
         return data
-    order = jax.random.permutation(jax.random.fold_in(key, _NOT_A_COUNT), batching.data_size)
+    order = jax.random.permutation(ROW_ORDER.fold(key), batching.data_size)
     order = jnp.concatenate([order, order[: batching.batch_size - 1]])
     return jax.tree.map(lambda a: a[order], data)
 
@@ -57,7 +55,7 @@ def epoch_blocks(key: RandomKey, count: Count, batching: Batching) -> Int[Array,
     """
     if batching.batch_size is None or batching.scheme != "epochs":
         return None
-    key = jax.random.fold_in(jax.random.fold_in(key, _NOT_A_COUNT), count // batching.steps_in_epoch)
+    key = jax.random.fold_in(EPOCH_ORDER.fold(key), count // batching.steps_in_epoch)
     key_offset, key_order = jax.random.split(key)
     offset = jax.random.randint(key_offset, (), 0, batching.data_size)
     blocks = jax.random.permutation(key_order, batching.steps_in_epoch * batching.num_batches)

@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from geodrift._types import Batch
-from geodrift.driver._batches import SCHEMES, Batching
+from geodrift.driver._batches import Batching
 from geodrift.estimators._batch_rows import batch_length
+from geodrift.kernels._streams import HOST_BLOCKS, HOST_EPOCHS, HOST_ROWS
 
 # One chunk's batches stay within this many bytes, and within this number of steps; as many wait in the queue.
 _CHUNK_BYTES = 64 * 2**20
@@ -55,13 +56,13 @@ def _rows(words: list[int], count: int, batching: Batching) -> np.ndarray:
     data_size, size, replacement, scheme, axes = batching
     if scheme == "epochs":
         epoch, step = divmod(count, batching.steps_in_epoch)
-        random = np.random.default_rng([*words, SCHEMES.index(scheme), epoch])
+        random = HOST_EPOCHS.generator(words, epoch)
         offset = random.integers(data_size)
         blocks = random.permutation(batching.steps_in_epoch * batching.num_batches)
         own = blocks[step * batching.num_batches :][: batching.num_batches].reshape(axes)
         starts = offset + size * own
     else:
-        random = np.random.default_rng([*words, SCHEMES.index(scheme), count])
+        random = (HOST_ROWS if scheme == "rows" else HOST_BLOCKS).generator(words, count)
         if scheme == "rows":
             if replacement:
                 return random.integers(data_size, size=(*axes, size))

@@ -26,7 +26,8 @@ import numpy as np
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential, normal
 from geodrift.kernels._poisson import poisson
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import HOST_PROCESSES
 from geodrift.kernels._threads import start_threads
 
 WORTH_THREADS = 4096  # moves below which waking the threads costs more than they save
@@ -115,7 +116,7 @@ def cir_moves(log_theta: np.ndarray, shape: np.ndarray, step_size: float, seed: 
     # Overflow of expm1 beyond h = 709: there theta' is a Gamma draw whatever theta was.
     log_growth = math.log(math.expm1(step_size)) if step_size < 700 else step_size
     log_scale = math.log(-math.expm1(-step_size))
-    family, size = np.uint64(open_family(np.uint64(seed), 0, 0)), log_theta.shape[0]
+    family, size = HOST_PROCESSES.family(seed, 0, 0).word, log_theta.shape[0]
     if not _on_threads(size):
         _moves_of(0, size, log_theta, shape, log_growth, log_scale, family, out)
     else:
@@ -139,7 +140,7 @@ def _normals_on_threads(family, out) -> None:
 
 def normals(size: int, seed: int) -> np.ndarray:
     """A vector of standard normals."""
-    out, family = np.empty(size), np.uint64(open_family(np.uint64(seed), 0, 0))
+    out, family = np.empty(size), HOST_PROCESSES.family(seed, 0, 0).word
     if not _on_threads(size):
         _normals_of(0, size, family, out)
     else:

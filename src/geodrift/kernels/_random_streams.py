@@ -38,12 +38,6 @@ def open_member(family: np.uint64, item: int) -> np.uint64:
     return scramble(family ^ (np.uint64(item) + _GOLDEN))
 
 
-@numba.njit(cache=True)
-def open_stream(seed: int, chain: int, step: int, item: int) -> np.uint64:
-    """The stream of one (seed, chain, step, item)."""
-    return open_member(open_family(seed, chain, step), item)
-
-
 @numba.njit(cache=True, inline="always")
 def next_word(stream: np.uint64) -> tuple[np.uint64, np.uint64]:
     """64 random bits and the stream after them."""

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from geodrift.driver import HostChain, ShownMetric, Variable
+from geodrift.kernels._streams import LDA_DOCUMENT_ORDER
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -141,8 +142,7 @@ class Chain(HostChain):
         """The documents of a pass: the first ones of the first pass, where they are not all."""
 
         def permutation(name: int, size: int) -> np.ndarray:
-            key, counter = [self.seed, self.chain], [0, 0, 1, name]
-            return np.random.Generator(np.random.Philox(key=key, counter=counter)).permutation(size)
+            return LDA_DOCUMENT_ORDER.generator(self.seed, self.chain, name).permutation(size)
 
         if size == self.source.num_documents:
             return permutation(number, size)

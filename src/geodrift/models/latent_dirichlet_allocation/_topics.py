@@ -20,13 +20,14 @@ from jaxtyping import Float, Int
 
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 
 # Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum
 # beside a word's other topics long before.
 _LEAST_LOG = -80.0
-# In the place of a word in the name of a stream: that of R_k; those below it are of one topic each.
+# Items of streams in the place of a word: R_k of all topics; those below are of one topic each.
 _REST = -2
 
 
@@ -43,13 +44,10 @@ def _gamma_or_nothing(shape: float, stream: np.uint64) -> tuple[float, np.uint64
     return draw * math.exp(-fall / shape), stream
 
 
-def _gammas(
-    word_topic: np.ndarray, words: np.ndarray, prior: float, seed: int, chain: int, step: int
-) -> np.ndarray:
+def _gammas(word_topic: np.ndarray, words: np.ndarray, prior: float, family: np.uint64) -> np.ndarray:
     """Gamma(prior + N_kw) for the given words, [W, K]; a stream for each word."""
     num_topics = word_topic.shape[1]
     draws = np.empty((words.shape[0], num_topics))
-    family = open_family(seed, chain, step)
     for i in numba.prange(words.shape[0]):
         stream = open_member(family, words[i])
         for topic in range(num_topics):
@@ -61,9 +59,9 @@ _gammas_forms = TwoForms(_gammas, worth_threads=20_000)
 
 
 @numba.njit(cache=True)
-def draw_sums(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarray:
+def draw_sums(shapes: np.ndarray, family: np.uint64) -> np.ndarray:
     """Gamma draws of one shape a topic, [K]: R_k. 0 where a shape is 0."""
-    stream = open_member(open_family(seed, chain, step), _REST)
+    stream = open_member(family, _REST)
     draws = np.zeros(shapes.shape[0])
     for topic in range(shapes.shape[0]):
         if shapes[topic] > 0.0:
@@ -72,13 +70,13 @@ def draw_sums(shapes: np.ndarray, seed: int, chain: int, step: int) -> np.ndarra
 
 
 @numba.njit(cache=True)
-def _tiny(shapes: np.ndarray, item: int, seed: int, chain: int, step: int) -> np.ndarray:
+def _tiny(shapes: np.ndarray, item: int, family: np.uint64) -> np.ndarray:
     """Gamma draws divided by the largest of them, given that each is 0 by `_gamma_or_nothing`.
 
     Given that an exponential is above a bound, what it is beyond the bound is exponential again: the draws
     are exp(`_LEAST_LOG`) times Gamma draws of the same shapes.
     """
-    stream, logs = open_member(open_family(seed, chain, step), item), np.full(shapes.shape[0], -np.inf)
+    stream, logs = open_member(family, item), np.full(shapes.shape[0], -np.inf)
     for i in range(shapes.shape[0]):
         if shapes[i] > 0.0:
             draw, stream = gamma(shapes[i] + 1.0, stream)
@@ -92,10 +90,7 @@ def draw_topics(
     topic_totals: Int[np.ndarray, " K"],
     words: Int[np.ndarray, " W"],
     prior: float,
-    *,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> Float[np.ndarray, "W K"]:
     """An exact joint draw of the topics' entries for some words, given all assignments.
 
@@ -104,22 +99,21 @@ def draw_topics(
         topic_totals: Its sums over words, [K].
         words: Distinct words, [W].
         prior: eta, each word's Dirichlet parameter.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number of the step.
+        streams: Random streams of the draw.
 
     Returns:
         pi, [W, K] float32; its columns sum to 1 where ``words`` are all words.
     """
-    draws = _gammas_forms(len(words) * word_topic.shape[1], word_topic, words, prior, seed, chain, step)
+    family = streams.word
+    draws = _gammas_forms(len(words) * word_topic.shape[1], word_topic, words, prior, family)
     others = word_topic.shape[0] - len(words)
     inside = word_topic[words].sum(axis=0, dtype=np.int64)
     rest_shapes = prior * others + (topic_totals - inside if others else 0.0 * inside)
-    rest = draw_sums(rest_shapes, seed, chain, step)
+    rest = draw_sums(rest_shapes, family)
     sums = draws.sum(axis=0) + rest
     for topic in np.flatnonzero(sums == 0.0):
         shapes = np.append(prior + word_topic[words, topic], rest_shapes[topic])
-        drawn = _tiny(shapes, _REST - 1 - topic, seed, chain, step)
+        drawn = _tiny(shapes, _REST - 1 - topic, family)
         draws[:, topic], sums[topic] = drawn[:-1], drawn.sum()
     return (draws / sums).astype(np.float32)
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
 from geodrift.driver import HostChain, ShownMetric, Variable
+from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
@@ -79,7 +80,7 @@ class Chain(HostChain):
         move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
         topics = self._initial_topics()
-        self.topic_state = self.move.initial_state(jax.random.fold_in(self.root, 2**31 - 1), topics)
+        self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
         self.latents = initial_latents(
             self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
         )
@@ -154,6 +155,7 @@ class Chain(HostChain):
             num_leapfrog=s.mixture_leapfrog_steps,
             burn_in=s.mixture_burn_in,
             num_draws=s.mixture_draws,
+            use=SAM_MIXTURES,
             seed=self.seed,
             chain=self.chain,
         )
@@ -163,7 +165,7 @@ class Chain(HostChain):
 
         Topics are about 45 degrees from the mean and 60 from each other.
         """
-        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain]))
+        rng = SAM_TOPICS_START.generator(self.seed, self.chain)
         num_words = self.source.num_words
         topics = self.source.mean_direction + rng.standard_normal(
             (self.settings.n_topics, num_words)
@@ -174,9 +176,7 @@ class Chain(HostChain):
         """The step's documents, without replacement: a function of (seed, chain, count)."""
         if self.move.documents_per_step == self.source.num_documents:
             return np.arange(self.source.num_documents)
-        rng = np.random.Generator(
-            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 1, self.count])
-        )
+        rng = SAM_MINIBATCH.generator(self.seed, self.chain, self.count)
         return rng.choice(
             self.source.num_documents, self.move.documents_per_step, replace=False, shuffle=False
         )

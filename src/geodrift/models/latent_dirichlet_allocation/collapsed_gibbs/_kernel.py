@@ -25,7 +25,8 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.kernels._random_streams import next_word, open_family, open_member
+from geodrift.kernels._random_streams import next_word, open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import (
@@ -326,9 +327,7 @@ def redraw_collapsed(
     prior: float,
     *,
     sweeps: int,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> None:
     """Sweeps over the tokens of a minibatch, in place of assignments and counts.
 
@@ -343,9 +342,7 @@ def redraw_collapsed(
         doc_topic_prior: alpha, float32.
         prior: eta, each word's Dirichlet parameter.
         sweeps: Sweeps over each document.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number that names the random streams, with the two others.
+        streams: Random streams of the sweeps.
     """
     _redraw_forms(
         sweeps * batch.num_tokens,
@@ -362,5 +359,5 @@ def redraw_collapsed(
         np.float32(prior),
         doc_topic_prior,
         sweeps,
-        np.uint64(open_family(seed, chain, step)),
+        streams.word,
     )

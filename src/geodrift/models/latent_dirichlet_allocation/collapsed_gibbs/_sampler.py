@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.kernels import _streams
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
@@ -26,7 +27,6 @@ MOST_START = 4
 START_SWEEPS = 40
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
-STREAMS = ("assignments", "topics", "first assignments")
 
 
 class KeptAssignments(TopicMove):
@@ -78,8 +78,8 @@ class KeptAssignments(TopicMove):
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
         words, settings = np.arange(self.source.num_words), self.settings
-        names = self._names(count, "topics")
-        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, **names)
+        streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
+        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, streams)
         return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
@@ -122,7 +122,7 @@ class KeptAssignments(TopicMove):
             self.document_prior,
             self.settings.topic_word_prior,
             sweeps=self.settings.sweeps,
-            **self._names(count, "assignments"),
+            streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
         self._learn(count)
         return draws + batch.num_tokens * self.settings.sweeps
@@ -136,7 +136,8 @@ class KeptAssignments(TopicMove):
             batch = self.source.minibatch(documents)
         starts, ends, draws = self.source.starts[documents], self.source.starts[documents + 1], 0
         if self.seen.sum() < self.start_size:
-            uniform = self._generator(4, count).integers(
+            rng = _streams.LDA_GIBBS_START.generator(self.seed, self.chain, count)
+            uniform = rng.integers(
                 self.settings.n_topics, size=batch.num_tokens, dtype=self.assignments.dtype
             )
             scatter(starts, ends, uniform, self.assignments)
@@ -150,7 +151,7 @@ class KeptAssignments(TopicMove):
                 self.document_prior,
                 sweeps=self.settings.first_sweeps,
                 first=True,
-                **self._names(count, "first assignments"),
+                streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
             )
         counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
         add_counts(batch.words, batch.counts, gather(starts, ends, self.assignments), counts)
@@ -175,17 +176,17 @@ class KeptAssignments(TopicMove):
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""
         nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.settings.n_topics))
-        starts, names = nothing.documents, {"seed": 0, "chain": 0, "step": 0}
+        starts, streams = nothing.documents, _streams.Family(0, 0, 0)
         topics, prior = one[:0].astype(np.float32), self.settings.document_prior
-        redraw(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, **names)
+        redraw(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
         tokens = gather(starts, starts, self.assignments)
         add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
         masses, bounds = self._masses(0), self.bounds
         counts = (self.word_topic, self.in_parts)
         redraw_collapsed(
-            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, **names
+            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, streams=streams
         )
-        draw_topics(*self._counts(), nothing.vocabulary, 1.0, **names)
+        draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
 
     def _documents_with(self, wanted: int | None, tokens: int) -> int:
         """About as many documents as hold some tokens, unless told; at least one and at most all."""
@@ -203,17 +204,9 @@ class KeptAssignments(TopicMove):
         learn, steps = self.settings.learn_doc_topic_prior, -(-len(self.seen) // self.batch_size)
         if learn == "no" or self.complete_at < 0 or (count - self.complete_at) % steps:
             return
-        rng, kept = self._generator(3, count), (self.source.starts, self.assignments)
+        rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
+        kept = (self.source.starts, self.assignments)
         self.alpha = draw_document_prior(self.alpha, *kept, learn == "symmetric", rng)
-
-    def _names(self, count: int, of: str) -> dict[str, int]:
-        """What names the random streams of a step's kernels."""
-        return {"seed": self.seed, "chain": self.chain, "step": 3 * count + STREAMS.index(of)}
-
-    def _generator(self, purpose: int, count: int) -> np.random.Generator:
-        return np.random.Generator(
-            np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, purpose, count])
-        )
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
@@ -221,7 +214,7 @@ class KeptAssignments(TopicMove):
         shapes = prior + self.in_parts[:, : self.settings.n_topics]
         if len(shapes) == 1:
             return np.ones(shapes.shape)
-        gammas = self._generator(2, count).standard_gamma(shapes)
+        gammas = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count).standard_gamma(shapes)
         return gammas / gammas.sum(axis=0)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:

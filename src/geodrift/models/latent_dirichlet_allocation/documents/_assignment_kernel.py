@@ -14,7 +14,8 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.kernels._random_streams import next_word, open_family, open_member
+from geodrift.kernels._random_streams import next_word, open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
@@ -123,11 +124,8 @@ def _redraw(
     tables: np.ndarray,
     num_sweeps: int,
     first: bool,
-    seed: int,
-    chain: int,
-    step: int,
+    family: np.uint64,
 ) -> None:
-    family = open_family(seed, chain, step)
     for row in numba.prange(documents.shape[0]):
         entries = slice(indptr[row], indptr[row + 1])
         end = starts[row] + counts[entries].sum()
@@ -155,23 +153,19 @@ def redraw(
     *,
     sweeps: int,
     first: bool,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> None:
     """Sweeps over the tokens of a minibatch, in place.
 
     Args:
-        batch: Its documents' numbers name their random streams.
+        batch: Documents; their numbers are the items of the random streams.
         starts: Where each document's tokens begin in ``assignments``.
         assignments: z of all tokens, in the order of the entries.
         topics: pi of the minibatch's words, float32.
         doc_topic_prior: alpha, float32.
         sweeps: Sweeps over each document.
         first: Whether these documents have no assignments yet.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number that names the random streams, with the three others.
+        streams: Random streams of the sweeps.
     """
     tables = prior_tables(topics, doc_topic_prior)
     rows, work = batch.indptr, sweeps * batch.num_tokens
@@ -187,9 +181,7 @@ def redraw(
         tables,
         sweeps,
         first,
-        seed,
-        chain,
-        step,
+        streams.word,
     )
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 SHORTEST = 16  # tokens: documents are padded to this or to a power of two
@@ -26,15 +27,13 @@ def redraw(
     *,
     sweeps: int,
     first: bool,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> None:
     """Sweeps over the tokens of a minibatch, in place: see `_assignment_kernel.redraw`."""
     tokens = np.repeat(batch.words, batch.counts)
     ends = np.append(0, np.cumsum(batch.counts, dtype=np.int64))[batch.indptr]
     begins, lengths = ends[:-1], np.diff(ends)
-    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), chain), np.uint32(step))
+    key = streams.key
     padded = jnp.asarray(_padded(topics, _power_of_two(len(topics))))
     for length in np.unique(_power_of_two(lengths)):
         rows = np.flatnonzero((_power_of_two(lengths) == length) & (lengths > 0))

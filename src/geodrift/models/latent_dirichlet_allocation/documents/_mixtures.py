@@ -14,7 +14,8 @@ from jaxtyping import ArrayLike, Float
 
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS, LDA_TRANSFORM_MIXTURES
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
@@ -22,7 +23,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_prior,
     checked_topics,
 )
-from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
@@ -74,7 +75,8 @@ def _sampled(
 ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
     """Means, and all draws of the mixtures."""
     num_draws, num_topics = prior.shape
-    sampler = DocumentSampler(counts, num_topics, content_names(counts), seed)
+    hashes = content_hashes(counts)
+    sampler = DocumentSampler(counts, num_topics, hashes, LDA_TRANSFORM_ASSIGNMENTS, seed)
     mean = np.zeros((counts.shape[0], num_topics))
     draws = np.empty((num_draws * DRAWS_PER_TOPIC_DRAW, counts.shape[0], num_topics), np.float32)
     for number, draw in enumerate(topics):
@@ -84,19 +86,17 @@ def _sampled(
             numbers = sampler.sweep(number, 1 + i)
             mean += sampler.mean_mixtures(numbers)
             at = number * DRAWS_PER_TOPIC_DRAW + i
-            # Streams of assignments have names from 0.
-            names = sampler.batch.documents
-            _draw_dirichlets_forms(numbers.size, numbers, sampler.prior, names, seed, -1 - at, draws[at])
+            family = LDA_TRANSFORM_MIXTURES.family(seed, number, 1 + i).word
+            _draw_dirichlets_forms(numbers.size, numbers, sampler.prior, hashes, family, draws[at])
     return mean / len(draws), draws
 
 
 def _draw_dirichlets(
-    counts: np.ndarray, prior: np.ndarray, names: np.ndarray, seed: int, step: int, out: np.ndarray
+    counts: np.ndarray, prior: np.ndarray, items: np.ndarray, family: np.uint64, out: np.ndarray
 ) -> None:
     """A draw of Dirichlet(prior + counts) in every row."""
-    family = open_family(seed, -1, step)
     for row in numba.prange(counts.shape[0]):
-        stream = open_member(family, names[row])
+        stream = open_member(family, items[row])
         logs = np.empty(counts.shape[1])
         for topic in range(counts.shape[1]):
             # Gamma(s) = Gamma(s + 1) U^(1/s), in logarithms: of small shapes all draws may underflow.

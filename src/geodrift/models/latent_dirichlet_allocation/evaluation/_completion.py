@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
+from geodrift.kernels._streams import LDA_COMPLETION_ASSIGNMENTS
 from geodrift.kernels._threads import start_threads
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
@@ -154,7 +155,8 @@ def fold_in(
     draw: int = 0,
 ) -> Float[np.ndarray, "D K"]:
     """Posterior mean of each document's mixture given its tokens and one set of topics."""
-    sampler = DocumentSampler(observed, len(topics), names, seed).under(topics, prior)
+    sampler = DocumentSampler(observed, len(topics), names, LDA_COMPLETION_ASSIGNMENTS, seed)
+    sampler.under(topics, prior)
     sampler.sweep(draw, 0, 1 + burn_in)
     total = np.zeros((observed.shape[0], len(topics)))
     for step in range(1, sweeps - burn_in + 1):

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
+from geodrift.kernels._streams import KernelStreams
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import prior_tables, redraw
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
@@ -21,17 +22,23 @@ class DocumentSampler:
     Args:
         counts: From `checked_counts`, [D, V].
         num_topics: K.
-        names: A number for each document, which names its random stream, [D].
-        seed: Of the random numbers.
+        items: Item of each document's random stream, [D].
+        use: Random streams of the sweeps: the chain's place is that of the topic draw.
+        seed: Seed of the random numbers.
     """
 
     def __init__(
-        self, counts: sp.csr_matrix, num_topics: int, names: Int[np.ndarray, " D"], seed: int
+        self,
+        counts: sp.csr_matrix,
+        num_topics: int,
+        items: Int[np.ndarray, " D"],
+        use: KernelStreams,
+        seed: int,
     ) -> None:
-        self.seed, self.num_topics = int(seed), num_topics
+        self.use, self.seed, self.num_topics = use, int(seed), num_topics
         vocabulary, words = np.unique(counts.indices, return_inverse=True)
         self.batch = Minibatch(
-            np.asarray(names, np.int64),
+            np.asarray(items, np.int64),
             counts.indptr.astype(np.int32),
             words.astype(np.int32),
             counts.data.astype(np.int32),
@@ -50,9 +57,14 @@ class DocumentSampler:
         return self
 
     def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
-        """Sweeps whose random numbers are named by ``draw`` and ``step``; returns n_dk after the last.
+        """Sweep over all documents, and return n_dk after the last sweep.
 
-        The first of all gives each token a topic given those before it.
+        The first sweep of all gives each token a topic given those before it.
+
+        Args:
+            draw: Number of the draw of the topics; (seed, draw, step) keys the random streams.
+            step: Number of the call under this draw.
+            times: Sweeps.
         """
         redraw(
             self.batch,
@@ -62,9 +74,7 @@ class DocumentSampler:
             self.prior,
             sweeps=times,
             first=self._first,
-            seed=self.seed,
-            chain=-1 - draw,  # the engines' chains have numbers from 0
-            step=step,
+            streams=self.use.family(self.seed, draw, step),
         )
         self._first = False
         return _topic_counts(self.bounds, self.assignments, self.num_topics)

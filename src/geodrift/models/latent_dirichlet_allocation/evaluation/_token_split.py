@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift.kernels._streams import LDA_TOKEN_SPLIT
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import checked_counts
-
-_STREAM = 20090
 
 
 class Split(NamedTuple):
@@ -42,7 +41,7 @@ def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) ->
     entries = np.repeat(np.arange(counts.nnz), counts.data)  # of each token
     documents = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[entries]
     lengths = np.bincount(documents, minlength=counts.shape[0])
-    order = np.lexsort((np.random.default_rng([int(seed), _STREAM]).random(len(entries)), documents))
+    order = np.lexsort((LDA_TOKEN_SPLIT.generator(seed).random(len(entries)), documents))
     # Sorting leaves each document's tokens in its own stretch.
     rank = np.arange(len(entries)) - (np.cumsum(lengths) - lengths)[documents]
     wanted = np.clip(

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels._cox_ingersoll_ross import log_move
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 
 BLOCK = 64  # words whose share of the sums is made by one thread
@@ -57,10 +58,7 @@ def move_topics(
     prior: float,
     log_factors: Float[np.ndarray, " K"],
     step_size: float,
-    *,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> Float[np.ndarray, " K"]:
     """One move of every entry, in place.
 
@@ -71,15 +69,12 @@ def move_topics(
         prior: eta, each word's Dirichlet parameter.
         log_factors: Logs of what each topic is multiplied by before the move.
         step_size: h, the time in the equation.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number that names the random streams, with the two others.
+        streams: Random streams of the moves; the item of an entry is w K + k.
 
     Returns:
         The sums of theta over words.
     """
     num_words, num_topics = log_theta.shape
     sums = np.zeros((-(-num_words // BLOCK), num_topics))
-    family = np.uint64(open_family(seed, chain, step))
-    _forms(log_theta.size, log_theta, place, counts, prior, log_factors, step_size, family, sums)
+    _forms(log_theta.size, log_theta, place, counts, prior, log_factors, step_size, streams.word, sums)
     return sums.sum(axis=0)

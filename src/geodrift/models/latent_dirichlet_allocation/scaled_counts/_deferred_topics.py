@@ -79,12 +79,12 @@ class DeferredTopics(MovedTopics):
         del friction
         self.count = count
         self._catch_up(words)
-        names = self._names()
-        left = np.log(self._factors(shapes, names)) - step_size
+        left = np.log(self._factors(shapes, count)) - step_size
         scale = np.full_like(left, -np.expm1(-step_size))
         self.sums = np.exp(left) * self.sums + self.prior * len(self.x) * scale
         rows = np.zeros(len(words), np.uint8)
-        self._add(move_words(self.x, words, rows, left[None], scale[None], counts, self.prior, 0, **names))
+        moves = rows, left[None], scale[None], counts, self.prior, 0
+        self._add(move_words(self.x, words, *moves, self._streams(count)))
         before = slice(0, self.moves + 1)
         self.left[before] += left
         self.scale[before] = np.exp(left) * self.scale[before] + scale
@@ -126,13 +126,9 @@ class DeferredTopics(MovedTopics):
         words = words[self.since[words] < self.moves]
         if len(words) == 0:
             return np.zeros_like(self.sums)
-        # Numbers of entries that are those of no other move of the step.
+        # Items of no other move of the step.
         moves = self.since[words], self.left, self.scale, None, self.prior, x.size
-        return move_words(x, words, *moves, **self._names())
-
-    def _names(self) -> dict[str, int]:
-        # The assignments' streams have even numbers.
-        return {"seed": self.seed, "chain": self.chain, "step": 2 * self.count + 1}
+        return move_words(x, words, *moves, self._streams(self.count))
 
     def _add(self, changes: Float[np.ndarray, " K"]) -> None:
         self.sums = np.maximum(self.sums + changes, LEAST_SUM)

@@ -1,8 +1,11 @@
 """Expected counts of a minibatch given the topics: a mean over sweeps of its documents' assignments."""
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import add_counts
 from geodrift.models.latent_dirichlet_allocation.documents._document_sampler import redraw
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
@@ -17,9 +20,7 @@ def expected_counts(
     sweeps: int,
     averaged: int,
     first: bool,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Callable[[int], Family],
 ) -> Float[np.ndarray, "W K"]:
     """Sweeps over a minibatch, in place, and the counts of the last of them.
 
@@ -31,10 +32,7 @@ def expected_counts(
         sweeps: Sweeps over each document.
         averaged: How many of them, the last, are counted.
         first: Whether there are no assignments yet.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: The first of the even numbers, 2 ``averaged`` + 1 apart at least from those of other calls, that
-            name the random streams.
+        streams: Random streams of the sweeps up to counted sweep 0, 1, ..., ``averaged`` - 1.
 
     Returns:
         Means of n_wk over the counted sweeps and sums over documents, [W, K] float32.
@@ -51,9 +49,7 @@ def expected_counts(
             doc_topic_prior,
             sweeps=1 if number else sweeps - averaged + 1,
             first=first and number == 0,
-            seed=seed,
-            chain=chain,
-            step=step + 2 * number,
+            streams=streams(number),
         )
         add_counts(batch.words, batch.counts, assignments, counts)
     counts /= np.float32(averaged)

@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels._normal_exponential import normal
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._cir_topics import BLOCK
 
@@ -111,10 +112,7 @@ def move_topics(
     pulls: Float[np.ndarray, " K"],
     step_size: float,
     friction: float,
-    *,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> Float[np.ndarray, " K"]:
     """One step of every entry, in place.
 
@@ -130,15 +128,12 @@ def move_topics(
             prior, 0 with gammas on the posterior.
         step_size: h, time.
         friction: C, 1/time (for "sgrhmc" the damping is C theta).
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number that names the random streams, with the two others.
+        streams: Random streams of the moves; the item of a word's entries is w.
 
     Returns:
         The sums of theta over words.
     """
     sums = np.zeros((-(-x.shape[0] // BLOCK), x.shape[1]))
-    family = np.uint64(open_family(seed, chain, step))
-    arguments = (kind, x, momenta, place, counts, prior, factors, pulls, step_size, friction, family, sums)
-    _forms(x.size, *arguments)
+    constants = (prior, factors, pulls, step_size, friction, streams.word)
+    _forms(x.size, kind, x, momenta, place, counts, *constants, sums)
     return sums.sum(axis=0)

@@ -22,7 +22,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels._cox_ingersoll_ross import log_move
-from geodrift.kernels._random_streams import open_family, open_member
+from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._cir_topics import NOTHING
 
@@ -72,10 +73,7 @@ def move_words(
     counts: Float[np.ndarray, "W K"] | None,
     prior: float,
     first_item: int,
-    *,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
 ) -> Float[np.ndarray, " K"]:
     """One move of every topic's entries for some words, in place.
 
@@ -87,10 +85,8 @@ def move_words(
         scale: C, positive in those rows.
         counts: Estimates of N_kw, not negative; None for words that have none.
         prior: eta, each word's Dirichlet parameter.
-        first_item: Added to an entry's number w K + k in the name of its random stream.
-        seed: Seed of the chain's random numbers.
-        chain: Number of the chain.
-        step: Number that names the random streams, with the two others.
+        first_item: Item of the first entry's random stream; that of entry (w, k) is w K + k more.
+        streams: Random streams of the moves.
 
     Returns:
         By how much the sums of theta over words exceed their mean given theta before the moves, had none of
@@ -101,7 +97,6 @@ def move_words(
     counts = np.zeros((0, num_topics), np.float32) if counts is None else counts
     with np.errstate(divide="ignore"):
         log_scale = np.log(scale)
-    family = np.uint64(open_family(seed, chain, step))
-    moves = (since, left, scale, log_scale, counts, prior, first_item, family)
+    moves = (since, left, scale, log_scale, counts, prior, first_item, streams.word)
     _forms(num_words * num_topics, log_theta, words, *moves, changes)
     return changes.sum(axis=0)

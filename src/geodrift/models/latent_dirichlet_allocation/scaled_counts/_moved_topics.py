@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
+from geodrift.kernels._streams import LDA_MOMENTA_START, LDA_TOPIC_MOVES, LDA_TOPIC_SUMS, Family
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
 
@@ -51,7 +52,7 @@ class MovedTopics:
         self.sums = theta.sum(axis=0, dtype=np.float64)
         self.x = (np.log(theta) if self.in_logs else theta).astype(np.float32)
         has_momenta = method in WITH_MOMENTA
-        rng = np.random.Generator(np.random.Philox(key=[seed, chain], counter=[0, 0, 2, 0]))
+        rng = LDA_MOMENTA_START.generator(seed, chain)
         self.momenta = rng.standard_normal(theta.shape if has_momenta else (0, theta.shape[1]), np.float32)
         self.place = np.full(theta.shape[0], -1, np.int32)
 
@@ -81,18 +82,17 @@ class MovedTopics:
             shapes: Of the law of the sums, for gammas on the posterior.
             step_size: h.
             friction: C; see `_langevin_topics.move_topics`.
-            count: Steps taken until now, which names the random numbers.
+            count: Steps taken until now; with seed and chain it keys the random streams.
         """
         self.place[words] = np.arange(len(words))
-        # The assignments' streams have even numbers.
-        names = {"seed": self.seed, "chain": self.chain, "step": 2 * count + 1}
+        streams = self._streams(count)
         if self.gammas_on == "posterior":
-            factors, pulls = self._factors(shapes, names), np.zeros_like(self.sums)
+            factors, pulls = self._factors(shapes, count), np.zeros_like(self.sums)
         else:
             factors, pulls = np.ones_like(self.sums), counts.sum(axis=0, dtype=np.float64) / self.sums
         if self.method == "scir":
             self.sums = _cir_topics.move_topics(
-                self.x, self.place, counts, self.prior, np.log(factors), step_size, **names
+                self.x, self.place, counts, self.prior, np.log(factors), step_size, streams
             )
             if self.gammas_on == "posterior":
                 self._enlarge_small_topics()
@@ -108,7 +108,7 @@ class MovedTopics:
                 pulls,
                 step_size,
                 friction,
-                **names,
+                streams,
             )
         self.place[words] = -1
 
@@ -136,7 +136,11 @@ class MovedTopics:
         """The entries of all words as they are now."""
         return self.x
 
-    def _factors(self, shapes: Float[np.ndarray, " K"], names: dict[str, int]) -> Float[np.ndarray, " K"]:
+    def _streams(self, count: int) -> Family:
+        return LDA_TOPIC_MOVES.family(self.seed, self.chain, count)
+
+    def _factors(self, shapes: Float[np.ndarray, " K"], count: int) -> Float[np.ndarray, " K"]:
         """What a sum drawn anew multiplies each topic by."""
+        family = LDA_TOPIC_SUMS.family(self.seed, self.chain, count).word
         # Not 0, which is the start of no discretised move.
-        return np.maximum(draw_sums(shapes, **names), LEAST_SUM) / self.sums
+        return np.maximum(draw_sums(shapes, family), LEAST_SUM) / self.sums

@@ -19,6 +19,7 @@ import time
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.kernels._streams import LDA_GAMMAS_START, LDA_MEAN_COUNTS_START, LDA_MINIBATCH_ASSIGNMENTS
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import expected_topics
@@ -67,7 +68,7 @@ class ScaledCounts(TopicMove):
         self.documents_seen = 0
         per_entry = num_tokens / (num_words * settings.n_topics)
         self.steps = TopicSteps(settings, num_words, num_tokens / settings.n_topics)
-        rng = np.random.Generator(np.random.Philox(key=[seed, chain]))
+        rng = LDA_MEAN_COUNTS_START.generator(seed, chain)
         self.counts = rng.standard_exponential((num_words, settings.n_topics), np.float32)
         self.counts *= np.float32(per_entry)
         self.counts_factor = 1.0  # the mean is this times ``counts``: no step has to touch all of them
@@ -91,6 +92,7 @@ class ScaledCounts(TopicMove):
         # A mean over more sweeps than D / B would have less noise than the assignments themselves.
         averaged = max(1, min(-(-sweeps // 2), self.num_documents // max(1, size)))
         assignments, started = self._assignments_of(batch), time.perf_counter()
+        begun = count * (settings.first_sweeps + settings.sweeps)  # no step before began more sweeps
         counts = expected_counts(
             batch,
             assignments,
@@ -99,9 +101,7 @@ class ScaledCounts(TopicMove):
             sweeps=sweeps,
             averaged=averaged,
             first=first,
-            seed=self.seed,
-            chain=self.chain,
-            step=2 * count * (settings.first_sweeps + settings.sweeps),
+            streams=lambda sweep: LDA_MINIBATCH_ASSIGNMENTS.family(self.seed, self.chain, begun + sweep),
         )
         self.last = (time.perf_counter() - started, len(words))
         self._keep(batch, assignments)
@@ -150,7 +150,7 @@ class ScaledCounts(TopicMove):
         settings, num_words = self.settings, len(self.counts)
         prior = settings.topic_word_prior
         self.shapes = self.totals + prior * num_words
-        rng = np.random.Generator(np.random.Philox(key=[self.seed, self.chain], counter=[0, 0, 3, count]))
+        rng = LDA_GAMMAS_START.generator(self.seed, self.chain, count)
         theta = rng.standard_gamma(self.counts * np.float32(self.counts_factor) + np.float32(prior))
         np.maximum(theta, _LEAST_START, out=theta)
         if settings.gammas_on == "prior":

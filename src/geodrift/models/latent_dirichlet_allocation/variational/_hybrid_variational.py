@@ -21,6 +21,11 @@ import numba
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from geodrift.kernels._streams import (
+    LDA_HYBRID_ASSIGNMENTS,
+    LDA_HYBRID_DOCUMENT_ORDER,
+    LDA_HYBRID_START,
+)
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import checked_prior
@@ -109,7 +114,7 @@ class HybridVariational:
     ) -> None:
         self.num_documents, self.eta, self.seed = num_documents, topic_word_prior, int(seed)
         self.alpha = doc_topic_prior.astype(np.float32)
-        rng = np.random.default_rng(seed)
+        rng = LDA_HYBRID_START.generator(seed)
         self.counts = rng.standard_exponential(shape, np.float32) * np.float32(num_tokens / np.prod(shape))
         self.factor = 1.0  # lambda is eta + factor counts: a step touches its own words alone
         self.sums = self.counts.sum(axis=0, dtype=np.float64)
@@ -124,6 +129,7 @@ class HybridVariational:
         """Move lambda by ``weight`` towards eta and the minibatch's scaled expected counts."""
         present = self.counts[batch.vocabulary] * np.float32(self.factor) + np.float32(self.eta)
         weights = topic_weights(present, self.sums * self.factor + len(self.counts) * self.eta)
+        begun = (sweeps + 1) * self.steps
         counts = expected_counts(
             batch,
             np.zeros(batch.num_tokens, self.small),
@@ -132,9 +138,7 @@ class HybridVariational:
             sweeps=burn_in + sweeps,
             averaged=sweeps,
             first=True,
-            seed=self.seed,
-            chain=0,
-            step=2 * (sweeps + 1) * self.steps,
+            streams=lambda sweep: LDA_HYBRID_ASSIGNMENTS.family(self.seed, 0, begun + sweep),
         )
         counts *= np.float32(self.num_documents / max(1, len(batch.documents)))
         self._blend(batch.vocabulary, counts, weight)
@@ -205,7 +209,7 @@ def fit_hybrid_variational(
         seed,
     )
     fit.step(source.minibatch(np.zeros(0, np.int64)), 0.0, burn_in=burn_in, sweeps=sweeps)  # compiles
-    rng, order = np.random.default_rng([int(seed), 1]), np.zeros(0, np.int64)
+    rng, order = LDA_HYBRID_DOCUMENT_ORDER.generator(seed), np.zeros(0, np.int64)
     started, seen, history = time.perf_counter(), 0, []
     for step in range(1, int(max_iter) + 1):
         if len(order) < batch_size:

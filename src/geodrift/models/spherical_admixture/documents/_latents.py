@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from geodrift.kernels._streams import KernelStreams
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
@@ -83,6 +84,7 @@ class MixtureSampler(NamedTuple):
     num_leapfrog: int
     burn_in: int
     num_draws: int
+    use: KernelStreams  # of the random numbers
     seed: int
     chain: int
 
@@ -113,9 +115,7 @@ class MixtureSampler(NamedTuple):
             burn_in=self.burn_in,
             num_draws=self.num_draws,
             adaptation=adaptation,
-            seed=self.seed,
-            chain=self.chain,
-            step=count,
+            streams=self.use.family(self.seed, self.chain, count),
             documents=documents,
             draws=draws,
         )

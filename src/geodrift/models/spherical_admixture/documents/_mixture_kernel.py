@@ -16,7 +16,8 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.kernels._random_streams import fill_normal, open_stream, uniform
+from geodrift.kernels._random_streams import fill_normal, open_member, uniform
+from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 
 TARGET_ACCEPTANCE = 0.8
@@ -155,9 +156,7 @@ def _draw_mixtures(
     burn_in: int,
     num_draws: int,
     adaptation: float,
-    seed: int,
-    chain: int,
-    step: int,
+    family: np.uint64,
     documents: np.ndarray,
     draws: np.ndarray,
 ) -> np.ndarray:
@@ -165,7 +164,7 @@ def _draw_mixtures(
     size = mixtures.shape[1]
     acceptance = np.zeros(mixtures.shape[0])
     for s in numba.prange(mixtures.shape[0]):
-        stream = open_stream(seed, chain, step, documents[s])
+        stream = open_member(family, documents[s])
         theta, proposal = mixtures[s].copy(), np.empty(size)
         force, new_force, velocity = np.empty(size), np.empty(size), np.empty(size)
         affinity = affinities[s]
@@ -218,9 +217,7 @@ def draw_mixtures(
     burn_in: int,
     num_draws: int,
     adaptation: float,
-    seed: int,
-    chain: int,
-    step: int,
+    streams: Family,
     documents: Int[np.ndarray, " S"],
     draws: Float[np.ndarray, "S N K"],
 ) -> Float[np.ndarray, " S"]:
@@ -240,10 +237,8 @@ def draw_mixtures(
         burn_in: Transitions before the first kept draw.
         num_draws: N, kept draws.
         adaptation: Weight of the Robbins-Monro move of log step size; 0 keeps the step sizes.
-        seed: Of the random streams, with ``chain``, ``step`` and ``documents``.
-        chain: Number of the chain.
-        step: Number of the outer step.
-        documents: Names the random stream of each document.
+        streams: Random streams of the draws.
+        documents: Item of each document's random stream.
         draws: Output.
 
     Returns:
@@ -262,9 +257,7 @@ def draw_mixtures(
         burn_in,
         num_draws,
         adaptation,
-        seed,
-        chain,
-        step,
+        streams.word,
         documents,
         draws,
     )

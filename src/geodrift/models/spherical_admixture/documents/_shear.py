@@ -30,13 +30,13 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from geodrift.distributions import host_log_normaliser, host_mean_resultant_length
-from geodrift.kernels._random_streams import fill_normal, open_stream, uniform
+from geodrift.kernels._random_streams import fill_normal, open_member, uniform
+from geodrift.kernels._streams import SAM_SHEAR_MOVES, Family
 from geodrift.models.spherical_admixture.documents._latents import Latents
 
 TARGET_ACCEPTANCE = 0.44  # of a random walk in one dimension (Roberts and Rosenthal 2001)
 GAIN = 0.05  # of the adaptation of the scale
 NUM_KNOTS = 8192
-_SHEAR_ITEM = -1  # in the place of a document in the name of a stream of random numbers
 
 
 class ShearPrior(NamedTuple):
@@ -204,7 +204,7 @@ def shear(
     topics: np.ndarray,
     velocities: np.ndarray,
     prior: ShearPrior,
-    stream: tuple[int, int, int],
+    streams: Family,
     num_moves: int,
     adapting: bool,
 ) -> float:
@@ -219,7 +219,7 @@ def shear(
         topics: beta, [K, V].
         velocities: [K, V], tangent at the topics.
         prior: The model's constants.
-        stream: Seed, chain and step count, from which the random numbers follow.
+        streams: Random streams of the moves.
         num_moves: Pairs to try.
         adapting: Whether to adapt the scale.
 
@@ -247,7 +247,7 @@ def shear(
         coefficients=table.c,
     )
     before, scale = walk.totals.copy(), latents.shear_scale.reshape(1).copy()
-    word = np.uint64(open_stream(*stream, _SHEAR_ITEM))
+    word = np.uint64(open_member(streams.word, SAM_SHEAR_MOVES.items[0]))
     accepted = _moves(walk, constants, scale, word, num_moves, GAIN if adapting else 0.0)
     latents.shear_scale[...] = scale[0]
     topics[...] = walk.topic_map @ beta

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.kernels._streams import SAM_ANNEALED_MIXTURES, SAM_ANNEALED_START
 from geodrift.models.spherical_admixture.documents._latents import (
     MixtureSampler,
     affinities,
@@ -54,13 +55,14 @@ def annealed_log_perplexity(
     prior, documents = np.full(num_topics, doc_topic_prior), np.arange(num_documents)
     log_weights = np.zeros((num_replicates, num_documents))
     for replicate in range(num_replicates):
-        theta = np.random.default_rng([seed, replicate]).dirichlet(prior, size=num_documents)
+        theta = SAM_ANNEALED_START.generator(seed, replicate).dirichlet(prior, size=num_documents)
         theta = np.maximum(theta, np.finfo(float).tiny)  # a draw can underflow where alpha is small
         for t, (colder, concentration) in enumerate(itertools.pairwise(ladder)):
             norms = np.sqrt(((theta @ gram) * theta).sum(axis=1))
             log_weights[replicate] += (concentration - colder) * (affinity * theta).sum(axis=1) / norms
             steps = np.full(num_documents, initial_step_size(concentration, doc_topic_prior, num_topics))
-            sampler = MixtureSampler(concentration, prior, LEAPFROG_STEPS, 0, 1, seed, replicate)
+            use, place = SAM_ANNEALED_MIXTURES, (seed, replicate)
+            sampler = MixtureSampler(concentration, prior, LEAPFROG_STEPS, 0, 1, use, *place)
             sampler.draw(theta, steps, affinity, gram, documents, t, 0.0)
     constant = float(host_log_normaliser(rows.shape[1], document_concentration))
     return -(logsumexp(log_weights, axis=0) - np.log(num_replicates) + constant)

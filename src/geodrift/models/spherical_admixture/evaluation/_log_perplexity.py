@@ -8,6 +8,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.kernels._streams import SAM_SCORE_MIXTURES
 
 
 @overload
@@ -78,7 +79,7 @@ def log_perplexity(
         raise ValueError("no document has a word of the vocabulary, so there is nothing to score")
     if not (np.isfinite(rows.data).all() and np.isfinite(topics).all()):
         raise ValueError("documents and topics must be finite")
-    mixtures = np.random.default_rng(seed).dirichlet(
+    mixtures = SAM_SCORE_MIXTURES.generator(seed).dirichlet(
         np.full(topics.shape[1], doc_topic_prior), size=theta_draws
     )
     total = np.full(rows.shape[0], -np.inf)

@@ -7,13 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._latents import (
     MixtureSampler,
     affinities,
     initial_step_size,
 )
-from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL, check_vocabulary, leading_words
 
 ADAPTING_TRANSITIONS = 60
@@ -80,13 +81,14 @@ def document_mixtures(
         num_leapfrog=settings.mixture_leapfrog_steps,
         burn_in=0,
         num_draws=ADAPTING_TRANSITIONS,
+        use=SAM_TRANSFORM_MIXTURES,
         seed=seed,
         chain=0,
     )
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
     step_size = initial_step_size(concentration, settings.doc_topic_prior, num_topics)
     steps = np.full(num_documents, step_size)
-    documents, draws = content_names(rows), []
+    documents, draws = content_hashes(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
         affinity, gram = affinities(rows.indptr, rows.indices, rows.data, by_word), by_word.T @ by_word

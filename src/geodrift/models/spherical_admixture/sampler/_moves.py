@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from geodrift.estimators import Full
+from geodrift.kernels._streams import SAM_SHEAR_MOVES, Family
 from geodrift.manifolds import Sphere
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
@@ -177,14 +178,14 @@ class StochasticMove:
             slopes=latents.slopes[:2].copy(),
             shear_scale=latents.shear_scale.copy(),
         )
-        shear(few, topics.copy(), np.zeros_like(topics), self.shear_prior, (0, 0, 0), 1, adapting=False)
+        shear(few, topics.copy(), np.zeros_like(topics), self.shear_prior, Family(0, 0, 0), 1, adapting=False)
 
     def _shear(self, latents: Latents, state: Any, count: int, adaptation: float) -> Any:
         """Moves that mix topics while no document moves; see `shear`."""
-        stream = (self.mixtures.seed, self.mixtures.chain, count)
+        streams = SAM_SHEAR_MOVES.family(self.mixtures.seed, self.mixtures.chain, count)
         topics, velocities = np.array(state.position), np.array(state.velocity)
         num_moves = SHEARS_PER_TOPIC * topics.shape[0]
-        shear(latents, topics, velocities, self.shear_prior, stream, num_moves, adapting=adaptation > 0)
+        shear(latents, topics, velocities, self.shear_prior, streams, num_moves, adapting=adaptation > 0)
         renew_sums(latents, self.source)
         return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 

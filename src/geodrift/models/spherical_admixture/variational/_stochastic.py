@@ -11,6 +11,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import optimize
 
 from geodrift.distributions import host_mean_resultant_length
+from geodrift.kernels._streams import SAM_VARIATIONAL
 from geodrift.models.spherical_admixture.variational._objective import (
     AdmixtureModel,
     TopicFactors,
@@ -184,7 +185,7 @@ def fit_stochastic_variational(
     num_documents, dim = model.num_documents, model.dim
     check_batches(batch_size, num_documents, delay, decay)
     xi, fitted = fixed_concentrations(model, n_topics, form, posterior_topic_concentration)
-    random = np.random.default_rng(seed)
+    random = SAM_VARIATIONAL.generator(seed)
     directions = random_topics(model, n_topics, random)
     means = host_mean_resultant_length(dim, xi)[:, None] * directions
     mean, k0t = corpus_mean_factor(model, means, form == "tied")

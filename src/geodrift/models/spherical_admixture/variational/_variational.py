@@ -18,6 +18,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import optimize
 
 from geodrift.distributions import host_mean_resultant_length
+from geodrift.kernels._streams import SAM_VARIATIONAL
 from geodrift.models.spherical_admixture.variational._objective import (
     AdmixtureModel,
     Evaluation,
@@ -218,7 +219,7 @@ def fit_variational(
     )
     xi, fitted = fixed_concentrations(model, n_topics, form, posterior_topic_concentration)
     packing = _Packing(model, xi, form == "tied", fitted)
-    topics = random_topics(model, n_topics, np.random.default_rng(seed))
+    topics = random_topics(model, n_topics, SAM_VARIATIONAL.generator(seed))
     parameters = start_parameters(model.vectors @ topics.T, 10.0 * n_topics)
     recorder = Recorder(seconds, callback)
 
