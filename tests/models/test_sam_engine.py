@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Engine, Settings
-from geodrift.models.spherical_admixture.documents._latents import Statistics
+from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 from models.sam_problem import SETTINGS, planted, run
 
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
@@ -128,8 +128,8 @@ def test_negative_curvature_bounds_the_step_by_its_size():
     move = Engine(planted()[0], Settings(**SETTINGS), seed=0).move
     tuned = []
     for sign in (1.0, -1.0):
-        coupling = sign * np.diag([1.0, 4.0, 9.0])
-        move._adapt(Statistics(np.zeros((40, 3)), coupling, np.zeros(3)), count=10**6)
+        curvature = sign * np.diag([1.0, 4.0, 9.0])
+        move._adapt(SufficientStatistics(np.zeros((40, 3)), curvature, np.zeros(3)), count=10**6)
         tuned.append(move.tuned)
     np.testing.assert_allclose(tuned[1], tuned[0])
     np.testing.assert_allclose(tuned[0][0], 0.8 / np.sqrt(200.0 * 9.0))
