@@ -4,6 +4,7 @@ import functools
 import inspect
 
 import jax
+import jaxtyping
 import numba
 import pytest
 
@@ -24,6 +25,14 @@ def _njit_below_wrappers(function=None, **options):
 
 
 numba.njit = _njit_below_wrappers
+
+
+@pytest.fixture
+def unchecked_types():
+    """For tests that pass arguments of wrong types on purpose, to see the library's own errors."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -135,6 +135,7 @@ def test_negative_curvature_bounds_the_step_by_its_size():
     np.testing.assert_allclose(tuned[0][0], 0.8 / np.sqrt(200.0 * 9.0))
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_scikit_learn_accepts_the_estimator():
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -144,6 +145,7 @@ def test_scikit_learn_accepts_the_estimator():
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_bad_input_is_refused_in_one_line():
     corpus = planted()[0]
     with pytest.raises(ValueError, match="n_topics is 100 but the corpus has 80 documents"):

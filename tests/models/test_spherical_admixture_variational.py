@@ -307,6 +307,7 @@ def test_callback_and_clock_end_a_run_and_history_says_when():
     assert len(timed.history) == 1
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
