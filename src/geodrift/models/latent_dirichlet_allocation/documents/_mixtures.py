@@ -22,7 +22,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_prior,
     checked_topics,
 )
-from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
@@ -74,7 +74,7 @@ def _sampled(
 ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
     """Means, and all draws of the mixtures."""
     num_draws, num_topics = prior.shape
-    sampler = DocumentSampler(counts, num_topics, content_names(counts), seed)
+    sampler = DocumentSampler(counts, num_topics, content_hashes(counts), seed)
     mean = np.zeros((counts.shape[0], num_topics))
     draws = np.empty((num_draws * DRAWS_PER_TOPIC_DRAW, counts.shape[0], num_topics), np.float32)
     for number, draw in enumerate(topics):

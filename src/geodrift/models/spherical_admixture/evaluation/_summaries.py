@@ -7,7 +7,7 @@ from jaxtyping import Float
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 from geodrift.models.spherical_admixture.documents._statistics import topic_projections
-from geodrift.models.topics._content_names import content_names
+from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL, check_vocabulary, leading_words
 
 ADAPTING_TRANSITIONS = 60  # of each mixture, given the first draw of the topics
@@ -78,7 +78,7 @@ def document_mixtures(
     start = np.full((num_documents, num_topics), 1.0 / num_topics)
     step_size = initial_step_size(concentration, settings.doc_topic_prior, num_topics)
     steps = np.full(num_documents, step_size)
-    documents, draws = content_names(rows), []
+    documents, draws = content_hashes(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
         projections, gram = topic_projections(rows, draw), by_word.T @ by_word

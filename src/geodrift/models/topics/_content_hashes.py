@@ -1,4 +1,4 @@
-"""Numbers for documents from their contents, which name their random streams."""
+"""Hashes of documents' contents, which key their random streams."""
 
 import zlib
 
@@ -7,10 +7,13 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 
-def content_names(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
-    """A number for each row from its words and values.
+def content_hashes(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
+    """CRC-32 of each document's words and counts.
 
-    So a document's draws do not depend on the documents beside it.
+    As a key of the document's random stream it makes draws independent of the order and number of documents.
+
+    Args:
+        rows: Counts or weights, [D, V].
     """
     ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     words, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
