@@ -15,6 +15,7 @@ from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_p
 from geodrift.models.spherical_admixture.evaluation._summaries import document_mixtures as document_mixtures
 from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics as expected_topics
 from geodrift.models.spherical_admixture.evaluation._summaries import summarise_topics as summarise_topics
+from geodrift.models.spherical_admixture.variational._model import Hyperparameters as Hyperparameters
 from geodrift.models.spherical_admixture.variational._stochastic import (
     fit_stochastic_variational as fit_stochastic_variational,
 )

@@ -10,7 +10,7 @@ def check_steps(max_iter: int, seconds: float | None) -> None:
 
 
 def check_batches(batch_size: int, num_documents: int, delay: float, decay: float) -> None:
-    """Raise ValueError unless the batch can be drawn and the weights (t + delay)^-decay make steps converge."""
+    """Raise ValueError unless the batch can be drawn and steps of weight (t + delay)^-decay converge."""
     if batch_size != int(batch_size) or not 1 <= batch_size <= num_documents:
         allowed = f"a whole number from 1 to the {num_documents} documents"
         raise ValueError(f"batch_size must be {allowed}, got {batch_size}")
