@@ -1,10 +1,30 @@
 """Settings of every test."""
 
+import functools
+import inspect
+
 import jax
 import jaxtyping
+import numba
 import pytest
 
 jax.config.update("jax_enable_x64", True)
+
+_njit = numba.njit
+
+
+def _njit_below_wrappers(function=None, **options):
+    """`numba.njit` that compiles the function as it is written, without the wrapper that checks types.
+
+    jaxtyping's import hook (`--jaxtyping-packages`) puts a wrapper below every other decorator. Numba cannot
+    compile that wrapper, and needs no check: a compiled function has the types of its arguments.
+    """
+    if function is None:
+        return functools.partial(_njit_below_wrappers, **options)
+    return _njit(inspect.unwrap(function), **options)
+
+
+numba.njit = _njit_below_wrappers
 
 
 @pytest.fixture

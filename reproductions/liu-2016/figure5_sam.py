@@ -31,6 +31,7 @@ from geodrift.models.spherical_admixture import (
     annealed_log_perplexity,
     weight_rows,
 )
+from geodrift.models.spherical_admixture.variational._model import Hyperparameters
 from geodrift.models.spherical_admixture.variational._objective import TopicFactors
 
 TOPICS, ALPHA, KAPPA, SIGMA = 20, 10.0, 3e4, 1e4
@@ -154,8 +155,8 @@ def variational(
         resumed = time.process_time()
         return spent > seconds
 
-    concentrations = {name: value for name, value in MODEL.items() if name != "n_topics"}
-    fit(train, TOPICS, **concentrations, callback=record)
+    hyperparameters = Hyperparameters(**{name: MODEL[name] for name in Hyperparameters._fields})
+    fit(train, TOPICS, hyperparameters, callback=record)
     return path
 
 

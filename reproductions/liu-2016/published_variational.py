@@ -13,26 +13,28 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
 
 from geodrift.distributions import host_mean_resultant_length
-from geodrift.models.spherical_admixture.variational._objective import (
+from geodrift.models.spherical_admixture.variational._family import (
+    Callback,
+    Recorder,
+    VariationalResult,
+    random_topics,
+    result_of,
+)
+from geodrift.models.spherical_admixture.variational._model import (
     AdmixtureModel,
-    TopicFactors,
+    Hyperparameters,
+    Vectors,
     build_model,
+)
+from geodrift.models.spherical_admixture.variational._objective import (
+    TopicFactors,
     corpus_mean_factor,
     document_objective,
     document_terms,
     evaluate,
     mean_parameter_gradient,
-)
-from geodrift.models.spherical_admixture.variational._variational import (
-    Callback,
-    Recorder,
-    VariationalResult,
-    Vectors,
-    random_topics,
-    result_of,
 )
 from geodrift.models.topics._variational_checks import check_batches, check_steps
 
@@ -141,11 +143,8 @@ def _tied_factors(model: AdmixtureModel, topics: np.ndarray, corpus_mean: np.nda
 def fit_variational_as_published(
     vectors: Vectors,
     n_topics: int,
+    hyperparameters: Hyperparameters,
     *,
-    corpus_mean_concentration: float,
-    topic_concentration: float,
-    document_concentration: float,
-    doc_topic_prior: Float[ArrayLike, "*K"],
     seed: int = 0,
     max_iter: int = 200_000,
     seconds: float | None = None,
@@ -156,10 +155,7 @@ def fit_variational_as_published(
     Args:
         vectors: Documents of unit norm in rows, [D, V], sparse or dense.
         n_topics: K.
-        corpus_mean_concentration: kappa0, of the prior and of q(mu).
-        topic_concentration: sigma (xi), of the prior and of q(beta).
-        document_concentration: kappa (kappa1).
-        doc_topic_prior: alpha, one number or K numbers.
+        hyperparameters: kappa_0 and sigma, of the prior and of q, kappa and alpha.
         seed: Seed of the random start.
         max_iter: Largest number of outer iterations.
         seconds: Stop after the first outer iteration that ends later than this.
@@ -172,15 +168,8 @@ def fit_variational_as_published(
         ValueError: an argument is outside what its line allows; the message names it.
     """
     check_steps(max_iter, seconds)
-    model = build_model(
-        vectors,
-        n_topics,
-        corpus_mean_concentration=corpus_mean_concentration,
-        topic_concentration=topic_concentration,
-        document_concentration=document_concentration,
-        doc_topic_prior=doc_topic_prior,
-    )
-    a = float(host_mean_resultant_length(model.dim, topic_concentration))
+    model = build_model(vectors, n_topics, hyperparameters)
+    a = float(host_mean_resultant_length(model.dim, model.topic_concentration))
     topics, corpus_mean, parameters = _start(model, n_topics, np.random.default_rng(seed))
     recorder = Recorder(seconds, callback)
     converged = False
@@ -201,11 +190,8 @@ def fit_variational_as_published(
 def fit_stochastic_variational_as_published(
     vectors: Vectors,
     n_topics: int,
+    hyperparameters: Hyperparameters,
     *,
-    corpus_mean_concentration: float,
-    topic_concentration: float,
-    document_concentration: float,
-    doc_topic_prior: Float[ArrayLike, "*K"],
     batch_size: int = 50,
     delay: float = 5.0,
     decay: float = 0.8,
@@ -223,10 +209,7 @@ def fit_stochastic_variational_as_published(
     Args:
         vectors: Documents of unit norm in rows, [D, V], sparse or dense.
         n_topics: K.
-        corpus_mean_concentration: kappa0, of the prior and of q(mu).
-        topic_concentration: sigma (xi), of the prior and of q(beta).
-        document_concentration: kappa (kappa1).
-        doc_topic_prior: alpha, one number or K numbers.
+        hyperparameters: kappa_0 and sigma, of the prior and of q, kappa and alpha.
         batch_size: S, documents drawn without replacement for each step.
         delay: tau0 of the weight.
         decay: gamma of the weight.
@@ -243,17 +226,10 @@ def fit_stochastic_variational_as_published(
         ValueError: an argument is outside what its line allows; the message names it.
     """
     check_steps(max_iter, seconds)
-    model = build_model(
-        vectors,
-        n_topics,
-        corpus_mean_concentration=corpus_mean_concentration,
-        topic_concentration=topic_concentration,
-        document_concentration=document_concentration,
-        doc_topic_prior=doc_topic_prior,
-    )
+    model = build_model(vectors, n_topics, hyperparameters)
     num_documents, dim = model.num_documents, model.dim
     check_batches(batch_size, num_documents, delay, decay)
-    a = float(host_mean_resultant_length(dim, topic_concentration))
+    a = float(host_mean_resultant_length(dim, model.topic_concentration))
     random = np.random.default_rng(seed)
     topics, corpus_mean, parameters = _start(model, n_topics, random)
     recorder = Recorder(seconds, callback)

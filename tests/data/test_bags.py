@@ -239,6 +239,7 @@ def test_a_compressed_file_that_was_cut_off(tmp_path, counts, kind):
             read_counts_file(path)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("bags", "message"),
     [

@@ -92,7 +92,7 @@ def test_rows_of_one_shard_touch_only_their_counts():
 
 
 def test_many_shards_do_not_hold_many_files_open(corpus_path, counts, monkeypatch):
-    monkeypatch.setattr("geodrift.data._corpus._MAX_OPEN_SHARDS", 4)
+    monkeypatch.setattr("geodrift.data._stored_corpus._MAX_OPEN_SHARDS", 4)
     corpus = Corpus.open(corpus_path)
     for _ in range(2):
         assert np.array_equal(corpus.rows(np.arange(57)).toarray(), counts.toarray())

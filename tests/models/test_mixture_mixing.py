@@ -4,37 +4,22 @@ import numpy as np
 import pytest
 
 import geodrift as gd
-from geodrift.kernels._streams import Family
-from geodrift.models.spherical_admixture.documents._latents import initial_step_size
-from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
+from geodrift.kernels._streams import SAM_MIXTURES
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 
 NUM_DOCUMENTS, NUM_TOPICS, NUM_WORDS = 20, 20, 1000
 KAPPA, ALPHA = 6000.0, 10.0
 ADAPTING, SHORT, LONG = 300, 2000, 20_000
 
 
-def chains(affinity, gram, start, transitions, seed):
+def chains(projections, gram, start, transitions, seed):
     """Draws [document, transition, topic] after adapting and freezing each document's step size."""
     theta = np.tile(start, (NUM_DOCUMENTS, 1))
     steps = np.full(NUM_DOCUMENTS, initial_step_size(KAPPA, ALPHA, NUM_TOPICS))
     documents, prior = np.arange(NUM_DOCUMENTS), np.full(NUM_TOPICS, ALPHA)
-    for length, adaptation, count in ((ADAPTING, 0.05, 0), (transitions, 0.0, 1)):
-        draws = np.empty((NUM_DOCUMENTS, length, NUM_TOPICS))
-        draw_mixtures(
-            theta,
-            affinity,
-            gram,
-            KAPPA,
-            prior,
-            steps,
-            10,
-            0,
-            length,
-            adaptation,
-            Family(seed, 0, count),
-            documents,
-            draws,
-        )
+    for length, adaptation, step in ((ADAPTING, 0.05, 0), (transitions, 0.0, 1)):
+        sampler = MixtureSampler(KAPPA, prior, 10, 0, length, SAM_MIXTURES, seed, chain=0)
+        draws, _ = sampler.draw(theta, steps, projections, gram, documents, step, adaptation)
     return draws
 
 

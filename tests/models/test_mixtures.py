@@ -5,41 +5,38 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from geodrift.kernels._streams import Family
-from geodrift.models.spherical_admixture.documents._mixture_kernel import _forms, draw_mixtures
+from geodrift.kernels._streams import SAM_MIXTURES
+from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
 NUM_DOCUMENTS = 400
 
 
-def draws_of(
-    affinity, gram, concentration, prior, *, step=0.08, transitions=300, seed=3, kernel=draw_mixtures
-):
-    size = len(affinity)
-    rng = np.random.default_rng(seed)
-    start = rng.dirichlet(np.ones(size), NUM_DOCUMENTS)
-    draws = np.empty((NUM_DOCUMENTS, 1, size))
-    kernel(
-        *(start, np.tile(affinity, (NUM_DOCUMENTS, 1)), gram, concentration, prior),
-        *(np.full(NUM_DOCUMENTS, step), 10, transitions, 1, 0.0),
-        *(Family(seed, 0, 0), np.arange(NUM_DOCUMENTS), draws),
+def draws_of(projection, gram, concentration, prior, *, transitions=300, seed=3):
+    size = len(projection)
+    start = np.random.default_rng(seed).dirichlet(np.ones(size), NUM_DOCUMENTS)
+    sampler = MixtureSampler(concentration, prior, 10, transitions, 1, SAM_MIXTURES, seed, chain=0)
+    draws, _ = sampler.draw(
+        start,
+        np.full(NUM_DOCUMENTS, 0.08),
+        np.tile(projection, (NUM_DOCUMENTS, 1)),
+        gram,
+        np.arange(NUM_DOCUMENTS),
+        step=0,
+        adaptation=0.0,
     )
     return draws[:, 0]
 
 
-def compiled(form):
-    """A compiled form of the kernel, called with the arguments of `draw_mixtures`."""
-    return lambda *arguments: form(*(a.word if isinstance(a, Family) else a for a in arguments))
-
-
-def exact_moments(affinity, gram, concentration, prior, resolution=400):
+def exact_moments(projection, gram, concentration, prior, resolution=400):
     """Mean and variance of each component by the midpoint rule over the simplex."""
-    size = len(affinity)
+    size = len(projection)
     axes = [(np.arange(resolution) + 0.5) / resolution] * (size - 1)
     grid = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     grid = grid[grid.sum(axis=1) < 1 - 1e-9]
     theta = np.column_stack([grid, 1 - grid.sum(axis=1)])
-    cosine = theta @ affinity / np.sqrt(np.einsum("nj,jk,nk->n", theta, gram, theta))
+    cosine = theta @ projection / np.sqrt(np.einsum("nj,jk,nk->n", theta, gram, theta))
     log_density = concentration * cosine + ((prior - 1) * np.log(theta)).sum(axis=1)
     weights = np.exp(log_density - log_density.max())
     mean = weights @ theta / weights.sum()
@@ -51,14 +48,14 @@ THREE = (np.array([0.7, 0.5, -0.1]), np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1]
 
 
 @pytest.mark.parametrize(
-    ("affinity", "gram", "concentration", "alpha"),
+    ("projection", "gram", "concentration", "alpha"),
     [(*TWO, 8.0, 1.0), (*TWO, 40.0, 3.0), (*THREE, 6.0, 1.0), (*THREE, 30.0, 2.5)],
     ids=["K=2 flat prior", "K=2", "K=3 flat prior", "K=3"],
 )
-def test_moments_against_quadrature(affinity, gram, concentration, alpha):
-    prior = np.full(len(affinity), alpha)
-    draws = draws_of(affinity, gram, concentration, prior)
-    mean, variance = exact_moments(affinity, gram, concentration, prior)
+def test_moments_against_quadrature(projection, gram, concentration, alpha):
+    prior = np.full(len(projection), alpha)
+    draws = draws_of(projection, gram, concentration, prior)
+    mean, variance = exact_moments(projection, gram, concentration, prior)
     n = NUM_DOCUMENTS
     fourth = ((draws - draws.mean(axis=0)) ** 4).mean(axis=0)
     z_mean = (draws.mean(axis=0) - mean) / np.sqrt(variance / n)
@@ -68,25 +65,26 @@ def test_moments_against_quadrature(affinity, gram, concentration, alpha):
     assert np.abs(np.concatenate([z_mean, z_variance])).max() < limit, (z_mean, z_variance)
 
 
-def test_threads_do_not_change_a_bit():
-    prior = np.full(3, 2.5)
-    one = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_one_thread), transitions=20)
-    many = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_threads), transitions=20)
+def test_threads_do_not_change_a_bit(monkeypatch):
+    def draws(form):
+        monkeypatch.setattr(draw_mixtures, "worth_threads", np.inf if form == "in_one_thread" else 0)
+        return draws_of(*THREE, 30.0, np.full(3, 2.5), transitions=20)
+
+    one, many = draws("in_one_thread"), draws("in_threads")
     before = numba.get_num_threads()
     numba.set_num_threads(1)
-    single = draws_of(*THREE, 30.0, prior, kernel=compiled(_forms.in_threads), transitions=20)
+    single = draws("in_threads")
     numba.set_num_threads(before)
     np.testing.assert_array_equal(one, many)
     np.testing.assert_array_equal(single, many)
 
 
 def test_adaptation_reaches_the_target_acceptance():
-    affinity, gram = THREE
-    start = np.full((50, 3), 1 / 3)
-    step_sizes = np.full(50, 1e-3)
-    arguments = (np.tile(affinity, (50, 1)), gram, 500.0, np.full(3, 2.0), step_sizes, 10)
-    draw_mixtures(start, *arguments, 0, 2000, 0.02, Family(1, 0, 0), np.arange(50), np.empty((50, 2000, 3)))
-    accepted = draw_mixtures(
-        start, *arguments, 0, 500, 0.0, Family(1, 0, 1), np.arange(50), np.empty((50, 500, 3))
-    )
+    projection, gram = THREE
+    start, step_sizes = np.full((50, 3), 1 / 3), np.full(50, 1e-3)
+    accepted = np.empty(50)
+    for step, (num_draws, adaptation) in enumerate([(2000, 0.02), (500, 0.0)]):
+        sampler = MixtureSampler(500.0, np.full(3, 2.0), 10, 0, num_draws, SAM_MIXTURES, seed=1, chain=0)
+        arguments = (np.tile(projection, (50, 1)), gram, np.arange(50))
+        _, accepted = sampler.draw(start, step_sizes, *arguments, step, adaptation)
     assert abs(accepted.mean() - 0.8) < 0.03

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import geodrift as gd
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.spherical_admixture.documents._latents import Statistics
+from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 from models.sam_problem import SETTINGS, planted, run
 
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
@@ -128,13 +128,14 @@ def test_negative_curvature_bounds_the_step_by_its_size():
     move = Chain(planted()[0], Settings(**SETTINGS), seed=0).move
     tuned = []
     for sign in (1.0, -1.0):
-        coupling = sign * np.diag([1.0, 4.0, 9.0])
-        move._adapt(Statistics(np.zeros((40, 3)), coupling, np.zeros(3)), count=10**6)
+        curvature = sign * np.diag([1.0, 4.0, 9.0])
+        move._adapt(SufficientStatistics(np.zeros((40, 3)), curvature, np.zeros(3)), count=10**6)
         tuned.append(move.tuned)
     np.testing.assert_allclose(tuned[1], tuned[0])
     np.testing.assert_allclose(tuned[0][0], 0.8 / np.sqrt(200.0 * 9.0))
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_scikit_learn_accepts_the_estimator():
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -144,6 +145,7 @@ def test_scikit_learn_accepts_the_estimator():
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_bad_input_is_refused_in_one_line():
     corpus = planted()[0]
     with pytest.raises(ValueError, match="n_topics is 100 but the corpus has 80 documents"):

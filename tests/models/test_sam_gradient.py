@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from geodrift.kernels._streams import SAM_MIXTURES
+from geodrift.models.spherical_admixture.documents._document_states import initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
-from geodrift.models.spherical_admixture.documents._latents import (
-    MixtureSampler,
-    Statistics,
-    draw_all,
-    estimate,
-    initial_latents,
-    visit,
+from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
+from geodrift.models.spherical_admixture.documents._kept_mixtures import (
+    update_all_documents,
+    update_minibatch,
 )
-from geodrift.models.spherical_admixture.sampler._topics import (
-    Rows,
-    Sums,
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
+from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
+from geodrift.models.spherical_admixture.sampler._posterior import (
+    DeviceStatistics,
+    DocumentEntries,
     TopicGradient,
     TopicPrior,
     log_joint,
@@ -38,12 +38,12 @@ def problem(num_documents=80):
     rng = np.random.default_rng(5)
     topics = topics + 0.1 * rng.normal(size=topics.shape)
     topics = (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
-    latents = initial_latents(source, topics, KAPPA, 2.0)
-    latents.mixtures[...] = rng.dirichlet(np.full(3, 2.0), num_documents)
-    latents.step_sizes[...] = FROZEN
+    states = initial_states(source, topics, KAPPA, 2.0)
+    states.mixtures[...] = rng.dirichlet(np.full(3, 2.0), num_documents)
+    states.step_sizes[...] = FROZEN
     sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 2, SAM_MIXTURES, seed=0, chain=0)
     prior = TopicPrior(jnp.asarray(source.mean_direction), jnp.asarray(30.0), jnp.asarray(20.0))
-    return source, topics, latents, sampler, prior
+    return source, topics, states, sampler, prior
 
 
 def tangent(topics, gradient):
@@ -51,19 +51,23 @@ def tangent(topics, gradient):
 
 
 def gradient_of(prior, topics, statistics):
-    sums = Sums(jnp.asarray(statistics.pull.T), jnp.asarray(statistics.coupling), None)
+    sums = DeviceStatistics(
+        jnp.asarray(statistics.weighted_documents.T), jnp.asarray(statistics.curvature), None
+    )
     return np.asarray(
         TopicGradient(prior, jnp.asarray(KAPPA)).gradient(jnp.asarray(topics, jnp.float64), sums)
     )
 
 
 def test_gradient_is_the_derivative_of_the_log_joint():
-    source, topics, latents, sampler, prior = problem()
-    statistics, mixtures, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    source, topics, states, sampler, prior = problem()
+    statistics, mixtures, _ = update_all_documents(states, sampler, source, topics, 0, 0.0)
     everything = source.rows(np.arange(source.num_documents)).tocoo()
-    rows = Rows(jnp.asarray(everything.row), jnp.asarray(everything.col), jnp.asarray(everything.data))
+    entries = DocumentEntries(
+        jnp.asarray(everything.row), jnp.asarray(everything.col), jnp.asarray(everything.data)
+    )
     last = jnp.asarray(mixtures[None, :, -1])
-    exact = jax.grad(log_joint)(jnp.asarray(topics, jnp.float64), prior, jnp.asarray(KAPPA), rows, last)
+    exact = jax.grad(log_joint)(jnp.asarray(topics, jnp.float64), prior, jnp.asarray(KAPPA), entries, last)
     ours = gradient_of(prior, topics, statistics)
     np.testing.assert_allclose(
         tangent(topics, ours), tangent(topics, np.asarray(exact)), rtol=1e-4, atol=1e-4 * np.abs(exact).max()
@@ -71,19 +75,21 @@ def test_gradient_is_the_derivative_of_the_log_joint():
 
 
 def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_right():
-    source, topics, latents, sampler, _ = problem(num_documents=6)
-    whole, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
+    source, topics, states, sampler, _ = problem(num_documents=6)
+    whole, _, _ = update_all_documents(states, sampler, source, topics, 0, 0.0)
     subsets = [np.array(s) for s in itertools.combinations(range(6), 3)]
-    pulls, couplings, stated, gradients = [], [], [], []
+    weighted, curvatures, stated, gradients = [], [], [], []
     for subset in subsets:
-        latents.noise_variance[...] = 0.0  # no smoothing over steps
-        statistics, _ = estimate(latents, sampler, subset, source.rows(subset), topics, 0, 0.0)
-        pulls.append(statistics.pull)
-        couplings.append(statistics.coupling)
+        states.noise_variance[...] = 0.0  # no smoothing over steps
+        statistics, _ = estimate_from_minibatch(states, sampler, subset, source.rows(subset), topics, 0, 0.0)
+        weighted.append(statistics.weighted_documents)
+        curvatures.append(statistics.curvature)
         stated.append(statistics.noise_variance.copy())
-        gradients.append(tangent(topics, KAPPA * (statistics.pull.T - statistics.coupling @ topics)))
-    np.testing.assert_allclose(np.mean(pulls, axis=0), whole.pull, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(np.mean(couplings, axis=0), whole.coupling, rtol=1e-5, atol=1e-6)
+        gradients.append(
+            tangent(topics, KAPPA * (statistics.weighted_documents.T - statistics.curvature @ topics))
+        )
+    np.testing.assert_allclose(np.mean(weighted, axis=0), whole.weighted_documents, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.mean(curvatures, axis=0), whole.curvature, rtol=1e-5, atol=1e-6)
     # The mean square over tangent directions of the deviation is the variance that the sampler subtracts, on
     # average over subsets.
     exact = np.var(gradients, axis=0).sum(axis=1) / (topics.shape[1] - 1)
@@ -91,18 +97,18 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
 
 
 def test_kept_sums_equal_sums_made_anew():
-    source, topics, latents, sampler, _ = problem()
-    draw_all(latents, sampler, source, topics, 0, 0.0)
-    latents.step_sizes[...] = 0.02
+    source, topics, states, sampler, _ = problem()
+    update_all_documents(states, sampler, source, topics, 0, 0.0)
+    states.step_sizes[...] = 0.02
     rng = np.random.default_rng(0)
     for count in range(200):
         documents = rng.choice(80, 10, replace=False)
-        kept, _ = visit(latents, sampler, documents, source.rows(documents), topics, count, 0.0)
-    kept = Statistics(kept.pull.copy(), kept.coupling.copy(), kept.noise_variance)
-    latents.step_sizes[...] = FROZEN
-    anew, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
-    np.testing.assert_allclose(kept.pull, anew.pull, atol=1e-5)
-    np.testing.assert_allclose(kept.coupling, anew.coupling, atol=1e-4)
+        kept, _ = update_minibatch(states, sampler, documents, source.rows(documents), topics, count, 0.0)
+    kept = SufficientStatistics(kept.weighted_documents.copy(), kept.curvature.copy(), kept.noise_variance)
+    states.step_sizes[...] = FROZEN
+    anew, _, _ = update_all_documents(states, sampler, source, topics, 0, 0.0)
+    np.testing.assert_allclose(kept.weighted_documents, anew.weighted_documents, atol=1e-5)
+    np.testing.assert_allclose(kept.curvature, anew.curvature, atol=1e-4)
 
 
 def test_prior_is_the_corpus_mean_integrated_out():

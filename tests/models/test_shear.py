@@ -6,14 +6,14 @@ from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._streams import SAM_MIXTURES, Family
-from geodrift.models.spherical_admixture.documents._documents import DocumentSource
-from geodrift.models.spherical_admixture.documents._latents import (
-    Latents,
-    MixtureSampler,
-    draw_all,
-    initial_latents,
-    renew_sums,
+from geodrift.models.spherical_admixture.documents._document_states import (
+    DocumentStates,
+    initial_states,
+    recompute_sums,
 )
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._kept_mixtures import update_all_documents
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.documents._shear import shear, shear_prior
 from models.sam_problem import planted, run
 
@@ -24,44 +24,44 @@ def problem():
     corpus, topics = planted(30)
     source = DocumentSource(corpus, "none")
     topics = topics.astype(np.float32)
-    latents = initial_latents(source, topics, KAPPA, 2.0)
-    latents.mixtures[...] = np.random.default_rng(3).dirichlet(np.full(3, 2.0), 30)
-    latents.step_sizes[...] = 1e-13
+    states = initial_states(source, topics, KAPPA, 2.0)
+    states.mixtures[...] = np.random.default_rng(3).dirichlet(np.full(3, 2.0), 30)
+    states.step_sizes[...] = 1e-13
     sampler = MixtureSampler(KAPPA, np.full(3, 2.0), 2, 0, 1, SAM_MIXTURES, seed=0, chain=0)
-    draw_all(latents, sampler, source, topics, 0, 0.0)
-    return source, topics, latents, sampler
+    update_all_documents(states, sampler, source, topics, 0, 0.0)
+    return source, topics, states, sampler
 
 
-def directions(latents, topics):
-    means = latents.mixtures.astype(np.float64) @ topics
+def directions(states, topics):
+    means = states.mixtures.astype(np.float64) @ topics
     return means / np.linalg.norm(means, axis=1, keepdims=True)
 
 
 def test_documents_stay_and_sums_follow():
-    source, topics, latents, sampler = problem()
+    source, topics, states, sampler = problem()
     velocities = np.random.default_rng(0).normal(size=topics.shape).astype(np.float32)
     velocities -= topics * (topics * velocities).sum(axis=1, keepdims=True)
-    before, start, speeds = directions(latents, topics), topics.copy(), np.linalg.norm(velocities, axis=1)
+    before, start, speeds = directions(states, topics), topics.copy(), np.linalg.norm(velocities, axis=1)
     prior = shear_prior(source.mean_direction, 20.0, 20.0, 2.0, 3)
-    assert shear(latents, topics, velocities, prior, Family(1, 0, 0), 60, False) > 0.1
+    assert shear(states, topics, velocities, prior, Family(1, 0, 0), 60, False) > 0.1
     assert np.abs(topics - start).max() > 0.01
-    np.testing.assert_allclose(directions(latents, topics), before, atol=2e-6)
+    np.testing.assert_allclose(directions(states, topics), before, atol=2e-6)
     np.testing.assert_allclose((topics * velocities).sum(axis=1), 0.0, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(velocities, axis=1), speeds, rtol=1e-5)
-    renew_sums(latents, source)
-    pull, coupling = latents.pull.copy(), latents.coupling.copy()
-    statistics, _, _ = draw_all(latents, sampler, source, topics, 0, 0.0)
-    np.testing.assert_allclose(pull, statistics.pull, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(coupling, statistics.coupling, rtol=1e-4)
+    recompute_sums(states, source)
+    weighted, curvature = states.weighted_documents.copy(), states.curvature.copy()
+    statistics, _, _ = update_all_documents(states, sampler, source, topics, 0, 0.0)
+    np.testing.assert_allclose(weighted, statistics.weighted_documents, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(curvature, statistics.curvature, rtol=1e-4)
 
 
 def test_sums_do_not_drift_from_their_documents():
     """A thousand passes with shear moves: an error that was sheared along would have grown without bound."""
     _, engine = run(4000, batch_size=80, num_draws=10)
-    pull, coupling = engine.latents.pull.copy(), engine.latents.coupling.copy()
-    renew_sums(engine.latents, engine.source)
-    np.testing.assert_allclose(pull, engine.latents.pull, atol=1e-4)
-    np.testing.assert_allclose(coupling, engine.latents.coupling, atol=1e-3)
+    weighted, curvature = engine.latents.weighted_documents.copy(), engine.latents.curvature.copy()
+    recompute_sums(engine.latents, engine.source)
+    np.testing.assert_allclose(weighted, engine.latents.weighted_documents, atol=1e-4)
+    np.testing.assert_allclose(curvature, engine.latents.curvature, atol=1e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.7, 3.0])
@@ -78,19 +78,19 @@ def test_the_prior_is_invariant(alpha):
         topics = rng.normal(size=(num_topics, num_words))
         topics /= np.linalg.norm(topics, axis=1, keepdims=True)
         zeros = np.zeros(num_documents)
-        latents = Latents(
+        states = DocumentStates(
             mixtures=rng.dirichlet(np.full(num_topics, alpha), num_documents),
             step_sizes=zeros,
-            pull=np.zeros((num_words, num_topics)),
-            coupling=np.zeros((num_topics, num_topics)),
+            weighted_documents=np.zeros((num_words, num_topics)),
+            curvature=np.zeros((num_topics, num_topics)),
             inverse_norms=zeros.copy(),
-            slopes=zeros.copy(),
+            curvature_weights=zeros.copy(),
             noise_variance=np.zeros(num_topics),
             shear_scale=np.array(0.4),
         )
-        shear(latents, topics, np.zeros_like(topics), prior, Family(7, chain, 0), 20, False)
+        shear(states, topics, np.zeros_like(topics), prior, Family(7, chain, 0), 20, False)
         cosines.append([topics[0] @ topics[1], (topics[0] @ topics[1]) ** 2])
-        entries.append([latents.mixtures[0, 0], latents.mixtures[0, 0] ** 2, latents.mixtures[0].min()])
+        entries.append([states.mixtures[0, 0], states.mixtures[0, 0] ** 2, states.mixtures[0].min()])
     cosines, entries = np.array(cosines), np.array(entries)
     # Uniform: E cos = 0, E cos^2 = 1/V.
     # Dirichlet: E theta = 1/K, E theta^2 = (alpha + 1) / (K (K alpha + 1)).

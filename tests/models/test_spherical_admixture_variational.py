@@ -13,6 +13,7 @@ from jax.scipy.special import digamma, gammaln
 from geodrift.distributions import log_normaliser, mean_resultant_length, sample
 from geodrift.models.spherical_admixture.variational import _objective as objective
 from geodrift.models.spherical_admixture.variational import _stochastic as stochastic
+from geodrift.models.spherical_admixture.variational._model import Hyperparameters, build_model
 from geodrift.models.spherical_admixture.variational._variational import fit_variational
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -30,6 +31,7 @@ published = _load("published", _ROOT / "reproductions" / "liu-2016" / "published
 V, K, D = 30, 4, 7
 PRIOR = {"corpus_mean_concentration": 40.0, "topic_concentration": 55.0, "document_concentration": 120.0}
 ALPHA = np.array([0.7, 1.3, 2.0, 0.4])
+HYPERPARAMETERS = Hyperparameters(**PRIOR, doc_topic_prior=ALPHA)
 
 
 def _unit(x):
@@ -39,7 +41,7 @@ def _unit(x):
 def _small_problem():
     random = np.random.default_rng(3)
     dense = _unit(random.normal(size=(D, V)) * (random.uniform(size=(D, V)) < 0.4) + 0.3 * np.eye(D, V))
-    model = objective.build_model(sp.csr_matrix(dense), K, doc_topic_prior=ALPHA, **PRIOR)
+    model = build_model(sp.csr_matrix(dense), K, HYPERPARAMETERS)
     topics = objective.TopicFactors(
         _unit(random.normal(size=(K, V))), random.uniform(20, 400, K), _unit(random.normal(size=V)), 63.0
     )
@@ -138,9 +140,7 @@ def test_the_corpus_mean_is_at_its_maximum():
 @pytest.mark.parametrize("form", ["tied", "untied"])
 def test_fitted_gradients_vanish_and_the_objective_never_falls(form):
     model, _, _ = _small_problem()
-    result = fit_variational(
-        model.vectors, K, doc_topic_prior=ALPHA, **PRIOR, form=form, seed=1, max_iter=3000
-    )
+    result = fit_variational(model.vectors, K, HYPERPARAMETERS, form=form, seed=1, max_iter=3000)
     values = np.array([value for _, value in result.history])
     assert (np.diff(values) >= -1e-12 * np.abs(values[1:])).all()
     assert values[-1] - values[0] > 20
@@ -198,7 +198,7 @@ def test_objective_is_invariant_to_permuting_topics():
 
 def test_natural_gradient_vanishes_at_a_fit_and_a_full_batch_step_raises_the_objective():
     model, topics, parameters = _small_problem()
-    fitted = fit_variational(model.vectors, K, doc_topic_prior=ALPHA, **PRIOR, seed=1, max_iter=3000)
+    fitted = fit_variational(model.vectors, K, HYPERPARAMETERS, seed=1, max_iter=3000)
     at_fit = objective.TopicFactors(*fitted[:2], *fitted[3:5])
     target = stochastic.natural_gradient_target(model, model.vectors, fitted.document_parameters, at_fit)
     eta = at_fit.concentrations[:, None] * at_fit.directions
@@ -232,18 +232,17 @@ def _planted(num_documents=600, dim=60, n_topics=3, concentration=2000.0):
     topics = _unit(np.abs(random.normal(size=(n_topics, dim))) * own_words + 0.02)
     theta = random.dirichlet(np.full(n_topics, 0.5), size=num_documents)
     vectors = _unit(_unit(theta @ topics) + 0.03 * random.normal(size=(num_documents, dim)))
-    prior = {"corpus_mean_concentration": concentration, "topic_concentration": concentration}
-    return vectors, topics, theta, {**prior, "document_concentration": 1000.0, "doc_topic_prior": 0.5}
+    return vectors, topics, theta, Hyperparameters(concentration, concentration, 1000.0, 0.5)
 
 
 def _fit(method, form, vectors, hyperparameters):
     if method == "L-BFGS":
-        return fit_variational(vectors, 3, **hyperparameters, form=form, max_iter=150)
+        return fit_variational(vectors, 3, hyperparameters, form=form, max_iter=150)
     if method == "stochastic":
-        return stochastic.fit_stochastic_variational(vectors, 3, **hyperparameters, form=form, max_iter=60)
+        return stochastic.fit_stochastic_variational(vectors, 3, hyperparameters, form=form, max_iter=60)
     if method == "published":
-        return published.fit_variational_as_published(vectors, 3, **hyperparameters, max_iter=8)
-    return published.fit_stochastic_variational_as_published(vectors, 3, **hyperparameters, max_iter=60)
+        return published.fit_variational_as_published(vectors, 3, hyperparameters, max_iter=8)
+    return published.fit_stochastic_variational_as_published(vectors, 3, hyperparameters, max_iter=60)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +282,7 @@ def test_only_the_untied_family_finds_the_topics_under_a_vague_prior():
 def test_the_same_seed_gives_the_same_fit_and_another_does_not():
     vectors, _, _, hyperparameters = _planted(num_documents=80)
     fits = [
-        stochastic.fit_stochastic_variational(vectors, 3, **hyperparameters, seed=s, max_iter=4)
+        stochastic.fit_stochastic_variational(vectors, 3, hyperparameters, seed=s, max_iter=4)
         for s in (1, 1, 2)
     ]
     np.testing.assert_array_equal(fits[0].topics, fits[1].topics)
@@ -298,15 +297,16 @@ def test_callback_and_clock_end_a_run_and_history_says_when():
         seen.append((seconds, value, topics.directions.shape))
         return len(seen) == 3
 
-    result = fit_variational(vectors, 3, **hyperparameters, callback=third)
+    result = fit_variational(vectors, 3, hyperparameters, callback=third)
     assert [entry[:2] for entry in seen] == result.history
     assert len(seen) == 3
     assert seen[0][2] == (3, 60)
     assert not result.converged
-    timed = published.fit_variational_as_published(vectors, 3, **hyperparameters, seconds=1e-9)
+    timed = published.fit_variational_as_published(vectors, 3, hyperparameters, seconds=1e-9)
     assert len(timed.history) == 1
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -329,13 +329,15 @@ def test_callback_and_clock_end_a_run_and_history_says_when():
     ],
 )
 def test_bad_arguments_are_refused_by_name(change, message):
+    prior = PRIOR | {"doc_topic_prior": 1.0}
+    prior |= {name: value for name, value in change.items() if name in prior}
     arguments = {
         "vectors": np.eye(8),
         "n_topics": 3,
-        **PRIOR,
-        "doc_topic_prior": 1.0,
+        "hyperparameters": Hyperparameters(**prior),
         "batch_size": 4,
-    } | change
+    }
+    arguments |= {name: value for name, value in change.items() if name not in prior}
     with pytest.raises(ValueError, match=message):
         stochastic.fit_stochastic_variational(**arguments)
 
@@ -362,9 +364,8 @@ def test_held_out_log_perplexity_on_newsgroups(options, low, high):
         sp.load_npz(_SHARED / "data" / "20news-different" / f"{p}-counts.npz") for p in ("train", "test")
     )
     result = fit_variational(
-        scorer.tfidf_unit(train, train), 20, corpus_mean_concentration=1e4, topic_concentration=1e4,
-        document_concentration=3e4, doc_topic_prior=10.0, max_iter=150, **options,
-    )  # fmt: skip
+        scorer.tfidf_unit(train, train), 20, Hyperparameters(1e4, 1e4, 3e4, 10.0), max_iter=150, **options
+    )
     held_out = scorer.tfidf_unit(test, train)
     score = np.mean(
         [scorer.log_perplexity(held_out, result.topics.T, 3e4, 10.0, 200, seed) for seed in range(3)]

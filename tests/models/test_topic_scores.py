@@ -96,6 +96,7 @@ def test_without_draws_and_with_undefined_scores():
     np.testing.assert_allclose(scores["npmi"]["value"], np.log(4 / 3) / np.log(2))
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

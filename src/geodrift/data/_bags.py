@@ -1,8 +1,8 @@
-"""Bags of words as other programs write them, in blocks of rows: UCI, LDA-C, gensim, Matrix Market."""
+"""Readers of the bags of words that other programs write: UCI, LDA-C, gensim, Matrix Market."""
 
 from collections.abc import Iterable, Iterator
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,25 +11,32 @@ from geodrift._errors import InputError
 from geodrift.data._number_lines import NumberLines, open_numbers, read_lines
 
 _DOCUMENTS_A_BLOCK = 50_000
-_MOST = np.iinfo(np.int32).max
+_LARGEST_COUNT = np.iinfo(np.int32).max
 
 
 def read_uci(path: Path) -> tuple[int, Iterator[sp.csr_matrix]]:
-    """A bag of words of the UCI repository: number of words, and the documents in blocks.
+    """Read a bag of words in the format of the UCI repository, block by block.
 
-    The file begins with three lines, documents, words and counts that are not zero; each further line is
-    ``document word count``, numbered from 1, in the order of documents.
+    The file begins with three lines: the number of documents, of words and of counts that are not zero. Each
+    further line is ``document word count``, numbered from 1, in the order of documents.
+
+    Args:
+        path: The file, which may be compressed (.gz, .bz2).
+
+    Returns:
+        The number of words V, and blocks of documents, [documents, V] each.
 
     Raises:
-        InputError: The header is none (at once); a line that cannot be right, or not as many lines as the
-            header says (as blocks are read).
+        InputError: A line of the header is wrong (raised at once); a later line is wrong, or there are not as
+            many lines as the header says (raised while blocks are read).
     """
     with open_numbers(path) as stream:
         documents, words, counts = _uci_header(stream, path)
     return words, _uci_blocks(path, documents, words, counts)
 
 
-def _uci_header(stream: BinaryIO, path: Path) -> tuple[int, int, int]:
+def _uci_header(stream: BufferedIOBase, path: Path) -> tuple[int, int, int]:
+    """Numbers of documents, of words and of counts that are not zero."""
     sizes = []
     for line, what in enumerate(("documents", "words", "counts that are not zero"), 1):
         text = stream.readline().decode("utf-8", "replace").strip()
@@ -42,8 +49,8 @@ def _uci_header(stream: BinaryIO, path: Path) -> tuple[int, int, int]:
 
 
 def _uci_blocks(path: Path, documents: int, words: int, counts: int) -> Iterator[sp.csr_matrix]:
-    done, seen = 0, 0  # documents in earlier blocks, lines
-    kept = np.zeros((0, 3), np.int64)  # of the last document, which may go on in the next block
+    done, seen = 0, 0  # documents in earlier blocks; lines read
+    kept = np.zeros((0, 3), np.int64)  # lines of the last document, which the next block may continue
     with open_numbers(path) as stream:
         _uci_header(stream, path)
         for lines in read_lines(stream, path, first=4):
@@ -70,33 +77,37 @@ def _uci_blocks(path: Path, documents: int, words: int, counts: int) -> Iterator
 
 
 def _uci_rows(table: np.ndarray, done: int, until: int, words: int) -> sp.csr_matrix:
-    """Documents ``done`` + 1 to ``until``."""
+    """Rows of documents ``done`` + 1 to ``until``, of which ``table`` [N, 3] has the lines."""
     return _rows(table[:, 0] - 1 - done, table[:, 1] - 1, table[:, 2], until - done, words)
 
 
 def _uci_table(path: Path, lines: NumberLines, documents: int, words: int) -> np.ndarray:
+    """The checked lines as an array [N, 3] of document, word and count."""
     lines.refuse(path, (lines.lengths != 3), "should be 'document word count'")
     lines.refuse(path, np.add.reduceat(lines.colons, lines.starts), "should be 'document word count'")
     table = lines.numbers.reshape(-1, 3)
     for column, most, what in ((0, documents, "documents"), (1, words, "words")):
         outside = (table[:, column] < 1) | (table[:, column] > most)
         lines.refuse(path, outside, f"{what} are 1 to {most:,} by the header")
-    lines.refuse(path, table[:, 2] > _MOST, f"a count is above {_MOST:,}")
+    lines.refuse(path, table[:, 2] > _LARGEST_COUNT, f"a count is above {_LARGEST_COUNT:,}")
     return table
 
 
 def read_lda_c(path: Path, num_words: int | None = None) -> tuple[int, Iterator[sp.csr_matrix]]:
-    """A corpus in the format of Blei's LDA-C: number of words, and the documents in blocks.
+    """Read a corpus in the format of Blei's LDA-C, block by block.
 
     A line is a document, ``N word:count ... word:count`` with N pairs, words numbered from 0; ``0`` is an
     empty document.
 
     Args:
         path: The file, which may be compressed (.gz, .bz2).
-        num_words: V. None: one more than the largest number, for which the file is read twice.
+        num_words: V. None: one more than the largest word number, for which the file is read twice.
+
+    Returns:
+        V, and blocks of documents, [documents, V] each.
 
     Raises:
-        InputError: A line that cannot be right (as blocks are read, or at once without ``num_words``).
+        InputError: A line is wrong (raised while blocks are read, or at once without ``num_words``).
     """
     if num_words is None:
         largest = -1
@@ -114,13 +125,14 @@ def _lda_c_blocks(path: Path, num_words: int) -> Iterator[sp.csr_matrix]:
         document = np.repeat(np.arange(len(pairs)), pairs)
         for bad, why in (
             (words >= num_words, f"words are 0 to {num_words - 1:,} (the vocabulary has {num_words:,})"),
-            (counts > _MOST, f"a count is above {_MOST:,}"),
+            (counts > _LARGEST_COUNT, f"a count is above {_LARGEST_COUNT:,}"),
         ):
             lines.refuse(path, np.bincount(document[bad], minlength=len(pairs)) > 0, why)
         yield _rows(document, words, counts, len(pairs), num_words)
 
 
 def _lda_c_lines(path: Path) -> Iterator[NumberLines]:
+    """The lines of the file, checked for their form."""
     with open_numbers(path) as stream:
         for lines in read_lines(stream, path):
             lines.refuse(path, lines.lengths == 0, "is blank; a document without words is the line 0")
@@ -135,16 +147,20 @@ def _lda_c_lines(path: Path) -> Iterator[NumberLines]:
 
 
 def _pairs(lines: NumberLines) -> tuple[np.ndarray, np.ndarray]:
-    """Words and counts of all lines."""
+    """Words and counts of all lines, one after the other."""
     table = np.delete(lines.numbers, lines.starts).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
 
 def read_matrix_market(path: Path) -> sp.csr_matrix:
-    """A Matrix Market file of documents by words, such as gensim's ``MmCorpus`` writes; it may be compressed.
+    """Read a Matrix Market file of documents by words, such as gensim's ``MmCorpus`` writes.
+
+    Args:
+        path: The file, which may be compressed (.gz, .bz2).
 
     Raises:
-        InputError: A file that is none, that was cut off, or that names a row or column it does not have.
+        InputError: The file is not in this format or was cut off, or names a row or column that it does not
+            have.
     """
     from scipy.io import mmread
 
@@ -159,15 +175,19 @@ def read_matrix_market(path: Path) -> sp.csr_matrix:
 
 
 def read_lists(documents: Iterable[Iterable[tuple[int, float]]], num_words: int) -> Iterator[sp.csr_matrix]:
-    """Lists of (word, count), such as gensim's ``doc2bow`` makes, in blocks of rows.
+    """Read lists of (word number, count), such as gensim's ``doc2bow`` makes, in blocks of documents.
+
+    Args:
+        documents: One list for each document.
+        num_words: V; words are 0 to V - 1.
 
     Raises:
-        InputError: A document that is no such list, a word outside the vocabulary, a count that is negative
-            or not finite.
+        InputError: A document is not such a list, a word is outside the vocabulary, a count is negative or
+            not finite.
     """
     lengths: list[int] = []
     pairs: list[tuple[int, float]] = []
-    before = 0
+    before = 0  # documents in earlier blocks
     for bag in documents:
         size = len(pairs)
         try:
@@ -188,6 +208,7 @@ def read_lists(documents: Iterable[Iterable[tuple[int, float]]], num_words: int)
 def _list_rows(
     pairs: list[tuple[int, float]], lengths: list[int], before: int, num_words: int
 ) -> sp.csr_matrix:
+    """Checked rows of the documents whose pairs, ``lengths`` of them for each, stand one after the other."""
     document = np.repeat(np.arange(len(lengths)), lengths)
 
     def refuse(bad: np.ndarray, why: str) -> None:
@@ -212,5 +233,5 @@ def _list_rows(
 def _rows(
     document: np.ndarray, words: np.ndarray, counts: np.ndarray, num_documents: int, num_words: int
 ) -> sp.csr_matrix:
-    """Canonical rows of triplets; pairs that occur twice are added."""
+    """Sparse rows from (document, word, count) triplets; counts of repeated pairs are added."""
     return sp.csr_matrix((counts, (document, words)), shape=(num_documents, num_words))

@@ -1,4 +1,4 @@
-"""The two passes from text to counts; each is a pure function of one source and may run in a pool."""
+"""From text to counts in two passes over the sources, which may run in several processes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,15 +23,15 @@ _DOCUMENTS_A_BLOCK = 50_000
 
 
 class Frequencies(NamedTuple):
-    """What the first pass knows of a source."""
+    """Result of the first pass over a source."""
 
     documents: int
     tokens: int
-    words: Counter  # word -> documents with it
+    words: Counter[str]  # number of documents that hold each word
 
 
 def count_frequencies(source: Source, options: TextOptions) -> Frequencies:
-    """First pass: in how many documents of the source each word occurs."""
+    """First pass: the number of documents of the source that hold each word."""
     return _frequencies_of(read_documents(source), options)
 
 
@@ -47,17 +47,17 @@ def build_corpus(
 
     Args:
         sources: From `find_sources`.
-        options: Tokeniser and pruning.
-        path: The directory to write; refused when it exists. Memory is then bounded by one block of documents
+        options: How text becomes words, and which words are kept.
+        path: The directory to write, which must not exist. Memory is then bounded by one block of documents
             and the vocabulary.
-        workers: Processes that read sources.
+        workers: Number of processes that read sources.
 
     Raises:
-        InputError: Text that cannot be read, or no word left. Nothing is written then.
+        InputError: `path` exists, text cannot be read, or no word is left. Nothing is written then.
     """
     if path is not None:
         refuse_existing(Path(path))
-    with _mapper(workers, len(sources)) as each:
+    with _Mapper(workers, len(sources)) as each:
         found = list(each(partial(count_frequencies, options=options), sources))
         words, dropped = choose_words(_total(found), options)
         made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
@@ -71,24 +71,47 @@ def build_corpus(
     return Corpus.open(path)
 
 
-def build_from_texts(texts: Sequence[str], options: TextOptions, made: dict | None = None) -> Corpus:
-    """Make an in-memory corpus of texts at hand."""
+def build_from_texts(
+    texts: Sequence[str], options: TextOptions, made: dict[str, Any] | None = None
+) -> Corpus:
+    """Make an in-memory corpus of texts.
+
+    Args:
+        texts: One string for each document.
+        options: How text becomes words, and which words are kept.
+        made: Notes for the manifest on how the counts were made.
+
+    Raises:
+        InputError: There are no documents, or no word is left.
+    """
     words, dropped = choose_words(_frequencies_of(texts, options), options)
     return _in_memory(_blocks_of(texts, options, words), words, made or {}, dropped)
 
 
 def count_words(sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]) -> sp.csr_matrix:
-    """Counts of a given vocabulary in new documents; words it does not have are ignored."""
+    """Count the words of a given vocabulary in new documents, [D, V]; other words are ignored.
+
+    Args:
+        sources: From `find_sources`.
+        options: How text becomes words; the limits on their frequencies are not used.
+        vocabulary: V words, such as those of a corpus.
+
+    Raises:
+        InputError: Text cannot be read.
+    """
     return sp.vstack(
         [block for source in sources for block in count_blocks(source, options, vocabulary)], format="csr"
     )
 
 
 def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], dict[str, int]]:
-    """The vocabulary, in alphabetical order, and what was dropped.
+    """Choose the vocabulary by document frequency.
+
+    Returns:
+        The words in alphabetical order, and the number of words dropped for each reason.
 
     Raises:
-        InputError: No documents, or no word left.
+        InputError: There are no documents, or no word is left.
     """
     if found.documents == 0:
         raise InputError("the input has no documents")
@@ -110,7 +133,15 @@ def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], d
 
 
 def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
-    """Drop columns by document frequency; the order of the others is kept."""
+    """Drop words by document frequency; the order of the others is kept.
+
+    Args:
+        corpus: The corpus, whose counts are copied into memory.
+        options: Of which ``min_df``, ``max_df`` and ``max_words`` are used.
+
+    Raises:
+        InputError: No word is left.
+    """
     frequencies = corpus.document_frequencies
     low, high = options.limits(corpus.num_documents)
     keep = np.flatnonzero((frequencies >= low) & (frequencies <= high))
@@ -129,7 +160,7 @@ def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
 
 def _frequencies_of(texts: Iterable[str], options: TextOptions) -> Frequencies:
     analyze = options.analyzer()
-    words: Counter = Counter()
+    words: Counter[str] = Counter()
     documents = tokens = 0
     for text in texts:
         found = analyze(text)
@@ -141,7 +172,7 @@ def _frequencies_of(texts: Iterable[str], options: TextOptions) -> Frequencies:
 
 def _total(found: Iterable[Frequencies]) -> Frequencies:
     documents = tokens = 0
-    words: Counter = Counter()
+    words: Counter[str] = Counter()
     for part in found:
         documents += part.documents
         tokens += part.tokens
@@ -178,7 +209,9 @@ def _block(data: list[int], indices: list[int], ends: list[int], num_words: int)
     return sp.csr_matrix(arrays, shape=(len(ends) - 1, num_words))
 
 
-def _in_memory(blocks: Iterable[sp.csr_matrix], words: list[str], made: dict, dropped: dict) -> Corpus:
+def _in_memory(
+    blocks: Iterable[sp.csr_matrix], words: list[str], made: dict[str, Any], dropped: dict[str, int]
+) -> Corpus:
     rows = sp.vstack(list(blocks), format="csr")
     return Corpus._from_checked(
         check_counts(rows), check_vocabulary(words, rows.shape[1]), made=made, dropped=dropped
@@ -192,8 +225,8 @@ def _write_source(
     return write_shards(folder, f"shard-{number:05d}", count_blocks(source, options, words), len(words))
 
 
-class _mapper:
-    """`map` in this process, or over a pool that lives as long as the block."""
+class _Mapper:
+    """Context manager that yields `map`, or the same over a pool of processes."""
 
     def __init__(self, workers: int, sources: int):
         # Threads of JAX do not survive a fork.

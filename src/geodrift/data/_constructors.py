@@ -1,6 +1,6 @@
-"""The ways to make a corpus of counts."""
+"""The ways to make a corpus from counts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,19 +11,15 @@ from geodrift._errors import InputError
 from geodrift.data._bags import read_lda_c, read_lists, read_matrix_market, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
 from geodrift.data._shards import Shard, finish_directory, write_shards
+from geodrift.data._stored_corpus import StoredCorpus
 from geodrift.data._vocabulary import read_vocabulary, words_by_id
 from geodrift.files import new_directory
 
 _NONZEROS_A_SHARD = 8_000_000
 
 
-class CorpusConstructors:
-    """Class methods of `Corpus`; each writes a corpus directory where a ``path`` is given."""
-
-    open: Callable[..., Self]
-
-    def __init__(self, shards: Sequence[Shard], manifest: dict[str, Any], **options: Any):
-        raise NotImplementedError("a Corpus is made, not this class")
+class CorpusConstructors(StoredCorpus):
+    """Class methods that make a `Corpus`; each writes a corpus directory where a ``path`` is given."""
 
     @classmethod
     def from_matrix(
@@ -33,12 +29,12 @@ class CorpusConstructors:
         path: str | Path | None = None,
         *,
         signed: bool = False,
-        made: dict | None = None,
+        made: dict[str, Any] | None = None,
     ) -> Self:
-        """Make a corpus of a matrix of counts, documents by words; no column is dropped or moved.
+        """Make a corpus from a matrix of counts, documents by words; no column is dropped or moved.
 
         Args:
-            matrix: Sparse or dense, not negative, finite. It is copied.
+            matrix: [D, V], sparse or dense, not negative, finite. It is copied.
             vocabulary: The word of each column, such as scikit-learn's ``get_feature_names_out()``; `word0`,
                 `word1`, ... when not given.
             path: Where to write a corpus directory. In memory when not given.
@@ -46,7 +42,8 @@ class CorpusConstructors:
             made: Notes for the manifest on how the counts were made.
 
         Raises:
-            InputError: Counts or vocabulary that cannot be right, or an existing `path`.
+            InputError: A count is negative or not finite, all are 0, the vocabulary does not have V words, or
+                `path` exists.
         """
         rows = check_counts(matrix, signed=signed)
         words = default_words(rows.shape[1]) if vocabulary is None else list(vocabulary)
@@ -59,9 +56,9 @@ class CorpusConstructors:
         vocabulary: str | Path | Sequence[str] | None = None,
         path: str | Path | None = None,
     ) -> Self:
-        """Make a corpus of a bag of words of the UCI repository.
+        """Make a corpus from a bag of words in the format of the UCI repository.
 
-        It is read block by block, so that with a `path` it may be larger than memory.
+        The file is read block by block, so that with a `path` it may be larger than memory.
 
         Args:
             docword: `docword.NAME.txt`, which may be compressed (.gz, .bz2): documents, words and number of
@@ -70,8 +67,8 @@ class CorpusConstructors:
             path: Where to write a corpus directory. In memory when not given.
 
         Raises:
-            InputError: A line that cannot be right (it is named), a file that was cut off, or a vocabulary of
-                another size.
+            InputError: A line is wrong (the message quotes it), the file was cut off, the vocabulary has
+                another number of words, or `path` exists.
         """
         docword = Path(docword)
         if vocabulary is None and (beside := _uci_vocabulary(docword)).is_file():
@@ -89,17 +86,18 @@ class CorpusConstructors:
         vocabulary: str | Path | Sequence[str] | None = None,
         path: str | Path | None = None,
     ) -> Self:
-        """Make a corpus of a file in the format of LDA-C, block by block.
+        """Make a corpus from a file in the format of LDA-C, block by block.
 
         Args:
             file: A line for each document, ``N word:count ... word:count``, words numbered from 0; it may be
                 compressed.
-            vocabulary: Words, or the file of words, which may be more than occur; `word0`, `word1`, ... when
+            vocabulary: Words, or the file of words; there may be more than occur. `word0`, `word1`, ... when
                 not given.
             path: Where to write a corpus directory. In memory when not given.
 
         Raises:
-            InputError: A line that cannot be right (it is named), or a word beyond the vocabulary.
+            InputError: A line is wrong (the message quotes it), a word is beyond the vocabulary, or `path`
+                exists.
         """
         words = None if vocabulary is None else _words(vocabulary)
         num_words, blocks = read_lda_c(Path(file), None if words is None else len(words))
@@ -114,7 +112,7 @@ class CorpusConstructors:
         vocabulary: str | Path | Sequence[str] | None = None,
         path: str | Path | None = None,
     ) -> Self:
-        """Make a corpus of a Matrix Market file, documents by words: gensim's `MmCorpus`, scipy's `mmwrite`.
+        """Make a corpus from a Matrix Market file, documents by words, as `MmCorpus` or `mmwrite` writes it.
 
         Args:
             file: The file, which may be compressed.
@@ -124,8 +122,8 @@ class CorpusConstructors:
             path: Where to write a corpus directory. In memory when not given.
 
         Raises:
-            InputError: A file that is none or was cut off, counts that cannot be right, a word beyond the
-                vocabulary.
+            InputError: The file is not in this format or was cut off, a count is negative or not finite, a
+                word is beyond the vocabulary, or `path` exists.
         """
         matrix = read_matrix_market(Path(file))
         words = default_words(matrix.shape[1]) if vocabulary is None else _words(vocabulary)
@@ -144,7 +142,7 @@ class CorpusConstructors:
         dictionary: Mapping[int, str] | Sequence[str],
         path: str | Path | None = None,
     ) -> Self:
-        """Make a corpus of gensim's bags of words, block by block.
+        """Make a corpus from gensim's bags of words, block by block.
 
         Args:
             documents: Lists of (word number, count), as `Dictionary.doc2bow` makes; any iterable, read once.
@@ -152,17 +150,17 @@ class CorpusConstructors:
             path: Where to write a corpus directory. In memory when not given.
 
         Raises:
-            InputError: A document that is no such list (it is named), a number that has no word, a count
-                that is negative.
+            InputError: A document is not such a list (the message quotes it), a number has no word, a count
+                is negative, or `path` exists.
         """
         words = words_by_id(dictionary) if isinstance(dictionary, Mapping) else list(dictionary)
         return cls._from_blocks(read_lists(documents, len(words)), words, path, {"from": "gensim"})
 
     @classmethod
     def _from_blocks(
-        cls, blocks: Iterable[sp.csr_matrix], words: list[str], path: str | Path | None, made: dict
+        cls, blocks: Iterable[sp.csr_matrix], words: list[str], path: str | Path | None, made: dict[str, Any]
     ) -> Self:
-        """A corpus of blocks of rows that were not checked; with a path, in the memory of one shard."""
+        """Check blocks of rows and make a corpus of them; with a path, in the memory of one shard."""
         words, checked = check_vocabulary(words, len(words)), map(canonical_rows, blocks)
         if path is None:
             parts = list(checked)
@@ -182,9 +180,10 @@ class CorpusConstructors:
         rows: sp.csr_matrix,
         words: list[str],
         path: str | Path | None = None,
-        made: dict | None = None,
-        dropped: dict | None = None,
+        made: dict[str, Any] | None = None,
+        dropped: dict[str, int] | None = None,
     ) -> Self:
+        """Make a corpus of checked rows, in memory or as a directory."""
         if path is not None:
             with new_directory(Path(path)) as folder:
                 parts = write_shards(folder, "shard", [rows], len(words))
@@ -204,16 +203,17 @@ class CorpusConstructors:
 
 
 def default_words(num_words: int) -> list[str]:
-    """Names of columns that have none."""
+    """Words of columns that have no names: word0, word1, ..."""
     return [f"word{column}" for column in range(num_words)]
 
 
 def _words(vocabulary: str | Path | Sequence[str]) -> list[str]:
+    """The words given, or those of the file given."""
     return read_vocabulary(Path(vocabulary)) if isinstance(vocabulary, str | Path) else list(vocabulary)
 
 
 def _uci_vocabulary(docword: Path) -> Path:
-    """`vocab.NAME.txt` of `docword.NAME.txt`."""
+    """The file `vocab.NAME.txt` beside `docword.NAME.txt`."""
     name = docword.name
     for ending in (".gz", ".bz2"):
         name = name.removesuffix(ending)
@@ -221,7 +221,7 @@ def _uci_vocabulary(docword: Path) -> Path:
 
 
 def _merged(blocks: Iterable[sp.csr_matrix]) -> Iterator[sp.csr_matrix]:
-    """Larger blocks: each becomes a shard, and many small shards are slow to read."""
+    """Blocks joined to larger ones: each becomes a shard, and many small shards are slow to read."""
     held: list[sp.csr_matrix] = []
     for block in blocks:
         held.append(block)

@@ -1,19 +1,25 @@
-"""Matrices of counts: reading them, and refusing those that cannot be right."""
+"""Matrices of counts: reading and checking them."""
 
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Bool, Shaped
 
 from geodrift._errors import InputError
 
 _INT32_MAX = np.iinfo(np.int32).max
 
 
-def check_vocabulary(vocabulary: list[str], num_words: int) -> list[str]:
-    """Return the vocabulary as a list of strings that fits `num_words` columns and a line-based file."""
+def check_vocabulary(vocabulary: Sequence[str], num_words: int) -> list[str]:
+    """The vocabulary as a list of strings that can be written one a line.
+
+    Raises:
+        InputError: It does not have `num_words` words, or a word contains a line break.
+    """
     words = [str(word) for word in vocabulary]
     if len(words) != num_words:
         raise InputError(f"the vocabulary has {len(words):,} words but the counts have {num_words:,} columns")
@@ -27,7 +33,7 @@ def read_counts(path: Path) -> sp.csr_matrix:
     """Read a matrix, documents by words, saved by `scipy.sparse.save_npz`, or dense by `numpy.save` (.npy).
 
     Raises:
-        InputError: The file does not exist, is empty, was cut off or holds something else.
+        InputError: The file does not exist, is empty, was cut off or does not hold a matrix.
     """
     path = Path(path)
     if not path.exists():
@@ -55,14 +61,18 @@ def _two_dimensional(matrix: np.ndarray) -> np.ndarray:
 
 
 def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
-    """Return canonical CSR counts (int32 where every value is a whole number, else float32).
+    """Check a matrix of counts and bring it to canonical form.
 
     Args:
-        matrix: Documents by words.
-        signed: Allow negative values, for embeddings; counts have none.
+        matrix: Documents by words, [D, V]; it is copied.
+        signed: Allow negative values, such as embeddings have.
+
+    Returns:
+        CSR with sorted columns and without zeros, int32 where every value is a whole number, else float32.
 
     Raises:
-        InputError: No documents, no words, nothing but zeros, a value that is not finite, or a negative one.
+        InputError: There are no documents, no words or nothing but zeros, or a value is not finite or
+            negative.
     """
     rows = canonical_rows(matrix, signed=signed)
     refuse_empty(rows.shape[0], rows.shape[1], rows.nnz)
@@ -70,7 +80,7 @@ def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> s
 
 
 def refuse_empty(documents: int, words: int, nonzeros: int) -> None:
-    """Raise for a corpus without documents, words or counts."""
+    """Raise InputError for a corpus without documents, words or counts."""
     for number, what in ((documents, "documents"), (words, "words")):
         if number == 0:
             raise InputError(f"the input has no {what}")
@@ -79,10 +89,10 @@ def refuse_empty(documents: int, words: int, nonzeros: int) -> None:
 
 
 def canonical_rows(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
-    """What `check_counts` returns, of rows that may be a part of a corpus: none, or empty ones.
+    """As `check_counts`, for a part of a corpus: it may have no rows, or only empty ones.
 
     Raises:
-        InputError: A value that is not finite, or a negative one.
+        InputError: A value is not finite or negative, or beyond single precision.
     """
     rows = sp.csr_matrix(matrix, copy=True)
     if rows.dtype.kind not in "biuf":
@@ -95,7 +105,8 @@ def canonical_rows(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) ->
     return sp.csr_matrix((_narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _refuse(rows: sp.csr_matrix, bad: np.ndarray, why: str) -> None:
+def _refuse(rows: sp.csr_matrix, bad: Bool[np.ndarray, " nnz"], why: str) -> None:
+    """Raise InputError that names the first bad value, if any."""
     if bad.any():
         place = int(np.argmax(bad))
         document = int(np.searchsorted(rows.indptr, place, side="right")) - 1
@@ -103,7 +114,8 @@ def _refuse(rows: sp.csr_matrix, bad: np.ndarray, why: str) -> None:
         raise InputError(f"the count of word {word} in document {document} {why}: {value} ({number:,} such)")
 
 
-def _narrow(data: np.ndarray) -> np.ndarray:
+def _narrow(data: Shaped[np.ndarray, " nnz"]) -> Shaped[np.ndarray, " nnz"]:
+    """The values as int32 where they are whole numbers that fit, else as float32."""
     whole = data.dtype.kind in "biu" or bool(np.all(data == np.rint(data)))
     if whole and np.abs(data).max(initial=0) <= _INT32_MAX:
         return data.astype(np.int32)

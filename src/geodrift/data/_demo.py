@@ -33,8 +33,8 @@ _SKIPPED_FOLDERS = {
     "array_api_extra",
     "turtledemo",
 }
-_MINIMUM_WORDS = 25  # about a dozen once stop words are gone
-# Parsing is most of the time, and this share of the files holds about as many documents as are kept.
+_MINIMUM_WORDS = 25  # of a docstring; about a dozen are left without stop words
+# Parsing takes most of the time, and two thirds of the files hold about as many documents as are kept.
 _FILES_KEPT, _FILES_OF = 2, 3
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # Markers of a docstring's form, not of what it is about.
@@ -77,13 +77,15 @@ _OPTIONS = TextOptions(
 
 
 def demo_corpus(max_documents: int = 12_000) -> Corpus:
-    """Docstrings of modules, classes and functions, parsed and never imported, as an in-memory corpus.
+    """Make a corpus in memory from docstrings; files are parsed, and none is imported.
+
+    A document is the docstring of a module, class or function of Python's library or of an installed package.
 
     Args:
-        max_documents: Keep so many, evenly spaced in the order of package and file.
+        max_documents: Largest number of documents; they are evenly spaced in the order of package and file.
 
     Raises:
-        InputError: No docstrings were found (a Python without its library's sources).
+        InputError: Fewer than 100 docstrings were found (a Python without its library's sources).
     """
     texts = [text for file in _evenly(list(_files())) for text in _docstrings(file)]
     # The same docstring is often shared by a method of many classes.
@@ -96,6 +98,7 @@ def demo_corpus(max_documents: int = 12_000) -> Corpus:
 
 
 def _files() -> Iterator[Path]:
+    """Python files of the standard library and of the packages that are installed."""
     roots = [Path(sysconfig.get_paths()["stdlib"])]
     for package in _PACKAGES:
         spec = find_spec(package)
@@ -108,16 +111,18 @@ def _files() -> Iterator[Path]:
 
 
 def _evenly(files: list[Path]) -> list[Path]:
+    """Evenly spaced files, `_FILES_KEPT` of every `_FILES_OF`."""
     return [file for place, file in enumerate(files) if place * _FILES_KEPT % _FILES_OF < _FILES_KEPT]
 
 
 def _docstrings(file: Path) -> Iterator[str]:
+    """The text of every docstring that is long enough; none from a file that cannot be parsed."""
     source = file.read_text(encoding="utf-8", errors="replace")
     if '"""' not in source and "'''" not in source:
         return
     try:
         with warnings.catch_warnings():
-            # Old files warn of escape sequences when they are parsed; that is no business of ours.
+            # Parsing old files warns of invalid escape sequences, which do not matter here.
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -130,7 +135,7 @@ def _docstrings(file: Path) -> Iterator[str]:
 
 
 def _prose(docstring: str) -> str:
-    """The text without doctests, their output, code blocks, rules and markup."""
+    """The text of a docstring without doctests, their output, code, lines of dashes and markup."""
     lines, in_example = [], False
     for line in docstring.splitlines():
         stripped = line.strip()

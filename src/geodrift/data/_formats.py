@@ -1,4 +1,4 @@
-"""Files of counts, told apart by their names."""
+"""Files of counts, whose format is told by their names."""
 
 from pathlib import Path
 
@@ -13,10 +13,12 @@ _BAGS = {".ldac": "lda-c", ".lda-c": "lda-c", ".mm": "matrix-market", ".mtx": "m
 
 
 def counts_format(path: str | Path) -> str | None:
-    """The format of a file of counts by its name: None for any other, which is text.
+    """The format of a file of counts by its name, or None for any other file, which is text.
 
-    "uci" (`docword.*`), "lda-c" (`.ldac`, `.lda-c`) and "matrix-market" (`.mm`, `.mtx`), which may end in
-    .gz or .bz2 besides; "arrays": `.npz` of `scipy.sparse.save_npz` or `.npy` of `numpy.save`.
+    Returns:
+        "uci" (`docword.*`), "lda-c" (`.ldac`, `.lda-c`) or "matrix-market" (`.mm`, `.mtx`), each also with
+        .gz or .bz2 at the end; "arrays" for `.npz` of `scipy.sparse.save_npz` and `.npy` of `numpy.save`;
+        None.
     """
     name = Path(path).name.lower()
     if name.endswith(_ARRAYS):
@@ -33,17 +35,17 @@ def read_counts_file(
     *,
     signed: bool = False,
 ) -> Corpus:
-    """A corpus of a file of counts in the format that its name says.
+    """Make a corpus from a file of counts, in the format that its name tells.
 
     Args:
         path: See `counts_format`.
-        vocabulary: File of words; what it may be and what None means is said by the ``Corpus.from_...`` of
-            the format.
+        vocabulary: File of words; see ``vocabulary`` of the format's ``Corpus.from_...``, also for None.
         out: Where to write a corpus directory. In memory when not given.
         signed: Allow negative values (embeddings) in arrays.
 
     Raises:
-        InputError: The name is of no such format, or what the format's reader raises.
+        InputError: The name is that of no such format, or the file is wrong; see the format's
+            ``Corpus.from_...``.
     """
     form = counts_format(path)
     if form == "uci":

@@ -1,20 +1,22 @@
-"""Text files of whole numbers, a block of lines at a time; the line that is something else is named."""
+"""Text files of whole numbers, read in blocks of lines; an error names the line that is wrong."""
 
 import bz2
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
+from jaxtyping import Bool, Int, Shaped
 
 from geodrift._errors import InputError
 
 _BLOCK = 2**22  # bytes
 _MOST_DIGITS = 18  # more may be beyond 64 bits
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+_OPENERS: dict[str, Callable[..., BufferedIOBase]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 _SPACE, _DIGIT, _NEWLINE, _COLON, _MINUS, _OTHER = range(6)
 _KINDS = np.full(256, _OTHER, np.uint8)
@@ -23,29 +25,28 @@ for _kind, _bytes in enumerate((b" \t\r", b"0123456789", b"\n", b":", b"-")):
 
 
 class NumberLines(NamedTuple):
-    """The numbers of some lines."""
+    """The numbers in a block of lines."""
 
-    first: int
-    """Number of the first of the lines in its file, from 1."""
-    numbers: np.ndarray
-    """Of all lines, one after the other, [N] int64."""
-    lengths: np.ndarray
-    """How many each line holds, [lines]."""
-    colons: np.ndarray
-    """Whether a colon follows each number, [N]."""
+    first: int  # line number of the first of the lines in the file, from 1
+    numbers: Int[np.ndarray, " N"]  # of all lines, one after the other
+    lengths: Int[np.ndarray, " L"]  # how many numbers each line holds
+    colons: Bool[np.ndarray, " N"]  # whether a colon follows each number
 
     @property
-    def starts(self) -> np.ndarray:
-        """Where each line begins in ``numbers``, [lines]."""
+    def starts(self) -> Int[np.ndarray, " L"]:
+        """Where each line begins in ``numbers``."""
         return np.cumsum(self.lengths) - self.lengths
 
-    def refuse(self, path: Path, bad: np.ndarray, why: str) -> None:
-        """Raise for the first line that is marked, with the line's numbers.
+    def refuse(self, path: Path, bad: Shaped[np.ndarray, " L"], why: str) -> None:
+        """Raise an error that quotes the first wrong line, if any.
 
         Args:
             path: The file.
-            bad: [lines].
-            why: What is wrong with it.
+            bad: Not 0 where a line is wrong.
+            why: What is wrong with such lines.
+
+        Raises:
+            InputError: A line is wrong.
         """
         if bad.any():
             line = int(np.argmax(bad))
@@ -55,8 +56,12 @@ class NumberLines(NamedTuple):
 
 
 @contextmanager
-def open_numbers(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressing by its name (.gz, .bz2); damage to it becomes an InputError."""
+def open_numbers(path: Path) -> Iterator[BufferedIOBase]:
+    """Open a file for reading, decompressed where its name ends in .gz or .bz2.
+
+    Raises:
+        InputError: The file does not exist, is a directory, is empty or is damaged.
+    """
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if path.is_dir():
@@ -64,7 +69,7 @@ def open_numbers(path: Path) -> Iterator[BinaryIO]:
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty")
     try:
-        opener: Callable[..., Any] = _OPENERS.get(path.suffix.lower(), open)
+        opener: Callable[..., BufferedIOBase] = _OPENERS.get(path.suffix.lower(), open)
         with opener(path, "rb") as stream:
             yield stream
     except (EOFError, zlib.error, OSError) as error:
@@ -74,11 +79,16 @@ def open_numbers(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path} is damaged or was cut off ({error})") from None
 
 
-def read_lines(stream: BinaryIO, path: Path, first: int = 1) -> Iterator[NumberLines]:
-    """The lines of a stream from its present place, whose next line has the number ``first``.
+def read_lines(stream: BufferedIOBase, path: Path, first: int = 1) -> Iterator[NumberLines]:
+    """Read the rest of a stream in blocks of lines.
+
+    Args:
+        stream: Its next line has the number ``first``.
+        path: The file, for error messages.
+        first: Counted from 1.
 
     Raises:
-        InputError: A line has anything but whole numbers that are not negative.
+        InputError: A line holds anything but whole numbers that are not negative.
     """
     for block in _blocks(stream):
         kinds = _KINDS[np.frombuffer(block, np.uint8)]
@@ -99,8 +109,8 @@ def read_lines(stream: BinaryIO, path: Path, first: int = 1) -> Iterator[NumberL
         first += len(ends)
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, each ended by a newline; blank ones at the end of the file are left out."""
+def _blocks(stream: BufferedIOBase) -> Iterator[bytes]:
+    """Blocks of whole lines, each ended by a newline, without the blank lines at the end of the file."""
     rest = b""
     while chunk := stream.read(_BLOCK):
         chunk = rest + chunk
@@ -115,6 +125,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _refuse_byte(path: Path, block: bytes, place: int, first: int, what: str) -> NoReturn:
+    """Raise an error that quotes the line with the byte at ``place``; ``first`` is the block's first line."""
     line = block[block.rfind(b"\n", 0, place) + 1 : block.find(b"\n", place)]
     shown = line[:60].decode("utf-8", "replace").strip()
     number = first + block.count(b"\n", 0, place)

@@ -5,15 +5,19 @@ from typing import Any
 
 from geodrift._errors import InputError
 
-_ROWS = 4096
+_ROWS = 4096  # read at a time
 
 
 def read_parquet(path: str, text_field: str) -> Iterator[str]:
-    """The texts of one column; a missing one is an empty document.
+    """Read the texts of one column; a missing value is an empty document.
+
+    Args:
+        path: The file.
+        text_field: Name of the column.
 
     Raises:
-        InputError: pyarrow is not installed, the file is none or was cut off, it has no such column, or the
-            column does not hold text.
+        InputError: pyarrow is not installed, the file is not in this format or was cut off, it has no such
+            column, or the column does not hold text.
     """
     try:
         import pyarrow as pa
@@ -33,6 +37,7 @@ def read_parquet(path: str, text_field: str) -> Iterator[str]:
 
 
 def _check_column(path: str, schema: Any, text_field: str, pa: Any) -> None:
+    """Raise InputError unless the file's ``schema`` has one such column, of text; ``pa`` is pyarrow."""
     if schema.names.count(text_field) != 1:
         fields = ", ".join(schema.names)
         raise InputError(f"{path}: no column {text_field!r} (columns: {fields}); name it with --text-field")

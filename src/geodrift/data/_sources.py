@@ -1,4 +1,4 @@
-"""Where documents come from: a source is a picklable description that one worker reads from end to end."""
+"""Sources of text: a source is one file or a group of files that one process reads from end to end."""
 
 import csv
 import json
@@ -18,9 +18,16 @@ _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "par
 
 @dataclass(frozen=True)
 class Source:
-    """Text files (one document each), or one JSONL, CSV or Parquet file (one document a record)."""
+    """Text files (one document each), or one JSONL, CSV or Parquet file (one document a record).
 
-    kind: str  # "text", "jsonl", "csv" or "parquet"
+    Attributes:
+        kind: "text", "jsonl", "csv" or "parquet".
+        paths: The files.
+        text_field: Field or column that holds the text of a record.
+        encoding: Encoding of the files, except of Parquet.
+    """
+
+    kind: str
     paths: tuple[str, ...]
     text_field: str = "text"
     encoding: str = "utf-8-sig"
@@ -29,12 +36,16 @@ class Source:
 def find_sources(
     inputs: Sequence[str | Path], text_field: str = "text", encoding: str = "utf-8-sig"
 ) -> list[Source]:
-    """List the sources behind the inputs, in an order that depends on names only.
+    """List the sources in files and directories, in an order that depends on names only.
 
-    A directory stands for the files below it; each file is read as its name says.
+    Args:
+        inputs: Files, and directories whose files at any depth are taken. The end of a file's name tells its
+            kind.
+        text_field: Field or column that holds the text of a record.
+        encoding: Encoding of the files, except of Parquet.
 
     Raises:
-        InputError: An input that does not exist, an empty file, or a directory without files.
+        InputError: An input does not exist, a file is empty, or a directory has no files.
     """
     sources = []
     for path in map(Path, inputs):
@@ -53,10 +64,10 @@ def find_sources(
 
 
 def read_documents(source: Source) -> Iterator[str]:
-    """The texts of a source, in order.
+    """Read the texts of a source, in order.
 
     Raises:
-        InputError: A file that is not text in the stated encoding, a record without the text field.
+        InputError: A file is not text in the source's encoding, or a record does not have the text field.
     """
     readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
     for path in source.paths:
@@ -70,17 +81,19 @@ def read_documents(source: Source) -> Iterator[str]:
 
 
 def _kind_of(path: str | Path) -> str:
+    """The kind of a file by its name, see `Source`."""
     return _KINDS.get(Path(path).suffix.lower(), "text")
 
 
 def _grouped(files: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Files of text that follow each other, a thousand at a time; each file of records by itself."""
+    """Kind and files of each source: neighbouring text files, up to a thousand, or one file of records."""
     for kind, alike in groupby(files, _kind_of):
         size, group = _FILES_A_SOURCE if kind == "text" else 1, list(alike)
         yield from ((kind, tuple(group[i : i + size])) for i in range(0, len(group), size))
 
 
 def _files_below(folder: Path) -> list[str]:
+    """All files at any depth, sorted; names that begin with a dot are left out."""
     found = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -124,6 +137,7 @@ def _read_parquet(path: str, source: Source) -> Iterator[str]:
 
 
 def _text_of(record: object, field: str, where: str) -> str:
+    """The text of one record; ``where`` names the record in error messages."""
     if not isinstance(record, dict) or field not in record:
         fields = ", ".join(map(str, record)) if isinstance(record, dict) else "none"
         raise InputError(f"{where}: no field {field!r} (fields: {fields}); name it with --text-field")

@@ -1,4 +1,4 @@
-"""How text becomes words: scikit-learn's rules, with settings that a manifest can hold."""
+"""How text becomes words: scikit-learn's tokeniser and limits on the words' frequencies."""
 
 import re
 from collections.abc import Callable
@@ -14,17 +14,20 @@ DEFAULT_TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Tokeniser and pruning.
+    """How text becomes words, and which words are kept.
 
     Args:
         min_df: Drop words in fewer documents: a count (int) or a proportion (float). None: 5, or 2 in corpora
             of fewer than 500 documents.
         max_df: Drop words in more documents: a count (int) or a proportion (float).
-        max_words: Keep only so many words, those in most documents.
+        max_words: Keep at most so many words, those in most documents.
         stop_words: "english", "none" or a tuple of words.
-        extra_stop_words: Words dropped besides those.
-        ngrams: The longest sequence of words that counts as one.
-        token_pattern: Regular expression of a word, as in `CountVectorizer`.
+        extra_stop_words: Further words to drop.
+        ngrams: Longest sequence of words that counts as one word.
+        token_pattern: Regular expression of a word, as in scikit-learn's `CountVectorizer`.
+
+    Raises:
+        InputError: An argument is outside its range.
     """
 
     min_df: int | float | None = None
@@ -35,7 +38,8 @@ class TextOptions:
     ngrams: int = 1
     token_pattern: str = DEFAULT_TOKEN_PATTERN
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        """Check every value."""
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
             if isinstance(value, float) and not 0 <= value <= 1:
@@ -50,11 +54,15 @@ class TextOptions:
             raise InputError(f'stop_words must be "english", "none" or words, got {self.stop_words!r}')
 
     def analyzer(self) -> Callable[[str], list[str]]:
-        """The function from a text to its words (and n-grams)."""
+        """The function from a text to its words (and n-grams).
+
+        Raises:
+            InputError: ``token_pattern`` is not a regular expression that scikit-learn takes.
+        """
         from sklearn.feature_extraction.text import CountVectorizer
 
         try:
-            # findall returns the group of a pattern with one, which scikit-learn allows.
+            # Where the pattern has a group, findall returns the group, as scikit-learn does.
             split = re.compile(self.token_pattern).findall
             vectorizer = CountVectorizer(
                 token_pattern=self.token_pattern,
@@ -65,7 +73,8 @@ class TextOptions:
         except (re.error, ValueError) as error:
             raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
 
-    def _stop_list(self, split: Callable[[str], list[str]]) -> list[str] | None:
+    def _stop_list(self, split: Callable[[str], list[Any]]) -> list[str] | None:
+        """Stop words in lower case, with the pieces into which ``split`` cuts them; None without any."""
         words = {word.lower() for word in self.extra_stop_words}
         if self.stop_words == "english":
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -78,7 +87,7 @@ class TextOptions:
         return sorted(words | pieces) or None
 
     def limits(self, documents: int) -> tuple[float, float]:
-        """Smallest and largest document frequency kept in a corpus of that size."""
+        """Smallest and largest document frequency of kept words, in a corpus of so many documents."""
         min_df = self.min_df
         if min_df is None:
             min_df = 2 if documents < 500 else 5
@@ -93,15 +102,19 @@ class TextOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
+        """The options from what `to_dict` returned."""
         arguments: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**arguments)
 
 
-def read_stop_words(path: Path) -> tuple[str, ...]:
-    """Words separated by white space, UTF-8."""
+def read_stop_words(path: str | Path) -> tuple[str, ...]:
+    """Read stop words from a UTF-8 file, separated by white space.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
     try:
         return tuple(Path(path).read_text(encoding="utf-8-sig").split())
     except (OSError, UnicodeDecodeError) as error:
@@ -109,7 +122,15 @@ def read_stop_words(path: Path) -> tuple[str, ...]:
 
 
 def parse_frequency(text: str, name: str) -> int | float:
-    """A document frequency as typed: "5" is a count, "0.5" a proportion."""
+    """Parse a document frequency as typed by a user: "5" is a count, "0.5" a proportion.
+
+    Args:
+        text: What was typed.
+        name: Name of the option, for the error message.
+
+    Raises:
+        InputError: The text is not a number.
+    """
     try:
         return int(text)
     except ValueError:

@@ -1,16 +1,18 @@
-"""Reading a corpus directory in full and comparing it with its manifest."""
+"""Comparison of a whole corpus directory with its manifest."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from geodrift._errors import InputError
+from geodrift.data._shards import CsrArrays
 from geodrift.files import checksum
 
 
 def verify_directory(path: Path, manifest: dict[str, Any]) -> None:
-    """Raise InputError at the first file, count or index that does not fit the manifest."""
+    """Raise InputError for the first file, count or index that does not agree with the manifest."""
     for name, expected in manifest["checksums"].items():
         if checksum(path / name) != expected:
             raise InputError(f"corpus {path}: {name} has changed since it was written (checksum differs)")
@@ -20,7 +22,7 @@ def verify_directory(path: Path, manifest: dict[str, Any]) -> None:
             np.load(path / f"{shard['name']}-{part}.npy", allow_pickle=False)
             for part in ("indptr", "indices", "data")
         )
-        frequencies += _check_shard(path, shard, indptr, indices, data, manifest["words"])
+        frequencies += _check_shard(path, shard, (indptr, indices, data), manifest["words"])
     if sum(shard["documents"] for shard in manifest["shards"]) != manifest["documents"]:
         raise InputError(f"corpus {path}: the shards do not add up to {manifest['documents']:,} documents")
     stored = np.load(path / "document-frequencies.npy", allow_pickle=False)
@@ -29,8 +31,10 @@ def verify_directory(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _check_shard(
-    path: Path, shard: dict, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, num_words: int
-) -> np.ndarray:
+    path: Path, shard: dict[str, Any], arrays: CsrArrays, num_words: int
+) -> Int[np.ndarray, " V"]:
+    """Raise InputError unless the arrays are the shard of the manifest; the shard's document frequencies."""
+    indptr, indices, data = arrays
     shapes_fit = len(indptr) == shard["documents"] + 1 and len(indices) == len(data) == shard["nnz"]
     if not shapes_fit or indptr[0] != 0 or indptr[-1] != shard["nnz"] or (np.diff(indptr) < 0).any():
         raise InputError(f"corpus {path}: {shard['name']} is not the CSR block that the manifest describes")

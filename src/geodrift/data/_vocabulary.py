@@ -1,4 +1,4 @@
-"""The words of columns: plain lists, and gensim's dictionaries."""
+"""Vocabularies: plain lists of words, and gensim's dictionaries."""
 
 import re
 from collections.abc import Mapping
@@ -6,18 +6,20 @@ from pathlib import Path
 
 from geodrift._errors import InputError
 
-# A line of gensim's `Dictionary.save_as_text`: number, word, documents with it.
+# A line of gensim's `Dictionary.save_as_text`: number, word, document frequency.
 _GENSIM_LINE = re.compile(r"(\d+)\t([^\t]+)\t\d+")
 
 
-def read_vocabulary(path: Path) -> list[str]:
-    """The word of each column: one a line, UTF-8, or a gensim dictionary saved as text.
+def read_vocabulary(path: str | Path) -> list[str]:
+    """Read the word of each column from a UTF-8 file: one word a line, or a gensim dictionary saved as text.
 
     Raises:
-        InputError: The file cannot be read as such, or a dictionary has a number twice or left one out.
+        InputError: The file does not exist, is empty or is not UTF-8, or a dictionary has a number twice or
+            has a gap.
     """
+    path = Path(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"vocabulary file {path} does not exist") from None
     except IsADirectoryError:
@@ -32,10 +34,14 @@ def read_vocabulary(path: Path) -> list[str]:
 
 
 def words_by_id(dictionary: Mapping[int, str], where: str = "the dictionary") -> list[str]:
-    """The words of a mapping from 0, 1, ... in order.
+    """The words of a mapping from word numbers, in order.
+
+    Args:
+        dictionary: Words of the numbers 0, 1, ...
+        where: Name of the mapping, for the error message.
 
     Raises:
-        InputError: A number below the largest has no word.
+        InputError: The numbers have a gap.
     """
     missing = next((number for number in range(len(dictionary)) if number not in dictionary), None)
     if missing is not None:
@@ -47,7 +53,7 @@ def words_by_id(dictionary: Mapping[int, str], where: str = "the dictionary") ->
 
 
 def _of_gensim(path: Path, lines: list[str]) -> list[str] | None:
-    """The words if every line is one of a gensim dictionary; the first may be the number of documents."""
+    """The words of a gensim dictionary, with or without a number of documents on its first line; or None."""
     first = 1 if lines[0].isdigit() and len(lines) > 1 else 0
     found = [_GENSIM_LINE.fullmatch(line) for line in lines[first:]]
     if not all(found):

@@ -1,5 +1,6 @@
 """Kernels compiled twice: for one thread, and for all of them."""
 
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,7 @@ class TwoForms:
 
 def _named(kernel: Callable, suffix: str) -> Callable:
     """The same function under another name: numba's cache tells forms apart by name, not by options."""
+    kernel = inspect.unwrap(kernel)  # a decorator that checks types may have wrapped it
     copy = types.FunctionType(kernel.__code__, kernel.__globals__, kernel.__name__, kernel.__defaults__)
     copy.__qualname__ = f"{kernel.__qualname__}_{suffix}"
     copy.__module__ = kernel.__module__

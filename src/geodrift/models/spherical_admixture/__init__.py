@@ -20,6 +20,7 @@ __getattr__, __all__ = lazy(
             "expected_topics",
             "summarise_topics",
         ),
+        "variational._model": ("Hyperparameters",),
         "variational._stochastic": ("fit_stochastic_variational",),
         "variational._variational": ("fit_variational",),
         "geodrift.models.topics._alignment": ("align", "common_order"),

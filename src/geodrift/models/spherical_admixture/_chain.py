@@ -16,12 +16,15 @@ from geodrift.driver import HostChain, ShownMetric, Variable
 from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
-from geodrift.models.spherical_admixture.documents._latents import Latents, MixtureSampler, initial_latents
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.sampler._moves import GeodesicMove, Outcome, StochasticMove
+from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove
+from geodrift.models.spherical_admixture.sampler._outcome import Outcome
+from geodrift.models.spherical_admixture.sampler._posterior import TopicPrior
+from geodrift.models.spherical_admixture.sampler._stochastic_move import StochasticMove
 from geodrift.models.spherical_admixture.sampler._temperature import TemperatureRecord
-from geodrift.models.spherical_admixture.sampler._topics import TopicPrior
 
 TEMPERATURE_INTERVAL = 10
 MIXTURE_ADAPTATION = 0.05
@@ -81,7 +84,7 @@ class Chain(HostChain):
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
         topics = self._initial_topics()
         self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
-        self.latents = initial_latents(
+        self.latents = initial_states(
             self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
         )
         self.move.compile(self.latents, topics)
@@ -130,7 +133,9 @@ class Chain(HostChain):
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
-        self.latents = Latents(**{name: np.array(arrays[f"latents.{name}"]) for name in Latents._fields})
+        self.latents = DocumentStates(
+            **{name: np.array(arrays[f"latents.{name}"]) for name in DocumentStates._fields}
+        )
         leaves, structure = jax.tree.flatten(self.topic_state)
         restored = [jnp.asarray(arrays[f"topics.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
         self.topic_state = jax.tree.unflatten(structure, restored)

@@ -1,12 +1,12 @@
-"""Topics of all draws and chains in one order.
+"""Alignment: topics of all draws and chains in one order.
 
-The posterior does not know which topic is the first: chains differ by a permutation, and a long chain may
-make one. Draws are matched by the cosine between *directions* of topics. Topics that are unit vectors are
-their own directions; those of topics that are probabilities are the square roots, which are unit vectors
-too. Their cosine is the Bhattacharyya coefficient, one minus half the squared Hellinger distance: bounded,
-symmetric, at home on the simplex (an arc's length is Fisher and Rao's), finite where a word has probability 0
-in one draw (a Kullback-Leibler divergence is not) and not ruled by the few most frequent words (the cosine
-of the probabilities is).
+The posterior is the same under any permutation of the topics: chains differ by one, and a long chain may
+change from one to another. Draws are matched by the cosine between *directions* of topics. Topics that are
+unit vectors are their own directions; those of topics that are probabilities are the square roots, which are
+unit vectors too. Their cosine is the Bhattacharyya coefficient, one minus the squared Hellinger distance:
+bounded, symmetric, a function of the Fisher-Rao distance on the simplex, finite where a word has probability
+0 in one draw (a Kullback-Leibler divergence is not) and not dominated by the few most frequent words (the
+cosine of the probabilities is).
 """
 
 from collections.abc import Callable, Mapping
@@ -18,40 +18,45 @@ from scipy.optimize import linear_sum_assignment
 Directions = Callable[[Float[np.ndarray, "K V"]], Float[np.ndarray, "K V"]]
 
 
-def themselves(topics: Float[np.ndarray, "K V"]) -> Float[np.ndarray, "K V"]:
-    """Directions of topics that are unit vectors."""
+def unit_directions(topics: Float[np.ndarray, "K V"]) -> Float[np.ndarray, "K V"]:
+    """Directions of topics that are unit vectors: the topics."""
     return topics
 
 
 def matched(
     topics: Float[np.ndarray, "N K V"],
     reference: Float[np.ndarray, "K V"],
-    directions: Directions = themselves,
+    directions: Directions = unit_directions,
 ) -> Int[np.ndarray, "N K"]:
-    """For each draw the topic that stands in each place of the reference.
-
-    It is the assignment with the largest sum of cosines.
+    """Match each draw with a reference: the assignment of topics with the largest sum of cosines.
 
     Args:
         topics: Draws.
-        reference: Directions.
-        directions: Of one draw's topics.
+        reference: Directions, unit length.
+        directions: Function from the topics of one draw to their directions.
+
+    Returns:
+        For each draw and each topic of the reference, the number of the draw's topic.
     """
     orders = [linear_sum_assignment(-(reference @ directions(draw).T))[1] for draw in topics]
     return np.array(orders)
 
 
 def common_order(
-    topics: Float[np.ndarray, "N K V"], directions: Directions = themselves, *, num_rounds: int = 3
+    topics: Float[np.ndarray, "N K V"], directions: Directions = unit_directions, *, num_rounds: int = 3
 ) -> Int[np.ndarray, "N K"]:
-    """For each draw, of all chains one after the other, the topic that stands in each place.
+    """Find an order of each draw's topics that makes the draws agree.
 
-    Each draw is matched with the mean direction of the aligned draws, starting from the last draw.
+    Each draw is matched with the mean directions of the aligned draws, starting from the last draw, until no
+    order changes.
 
     Args:
-        topics: Draws.
-        directions: Of one draw's topics.
-        num_rounds: Matchings, at most.
+        topics: Draws of all chains, one after the other.
+        directions: Function from the topics of one draw to their directions.
+        num_rounds: Largest number of times that draws are matched.
+
+    Returns:
+        For each draw and each place in the common order, the number of the draw's topic.
     """
     reference, orders = directions(topics[-1]), np.tile(np.arange(topics.shape[1]), (len(topics), 1))
     for _ in range(num_rounds):
@@ -63,9 +68,14 @@ def common_order(
 
 
 def align(
-    topics: Float[np.ndarray, "N K V"], directions: Directions = themselves
+    topics: Float[np.ndarray, "N K V"], directions: Directions = unit_directions
 ) -> Float[np.ndarray, "N K V"]:
-    """Topics of all draws in their `common_order`; the argument itself where they are in it."""
+    """Topics of all draws in their `common_order`; the same array if they already are.
+
+    Args:
+        topics: Draws of all chains, one after the other.
+        directions: Function from the topics of one draw to their directions.
+    """
     return in_order({"topics": topics}, common_order(topics, directions))["topics"]
 
 
@@ -85,9 +95,11 @@ def in_order(draws: Mapping[str, np.ndarray], orders: Int[np.ndarray, "N K"]) ->
 
 
 def mean_directions(
-    topics: Float[np.ndarray, "N K V"], orders: Int[np.ndarray, "N K"], directions: Directions = themselves
+    topics: Float[np.ndarray, "N K V"],
+    orders: Int[np.ndarray, "N K"],
+    directions: Directions = unit_directions,
 ) -> Float[np.ndarray, "K V"]:
-    """Unit vectors along the mean of each place's directions."""
+    """Mean direction of each topic over the draws in the given orders, scaled to unit length."""
     total = np.zeros(topics.shape[1:])
     for draw, order in zip(topics, orders, strict=True):
         total += directions(draw)[order]

@@ -3,12 +3,12 @@ r"""Coherence of topics: whether their top words occur in the same documents of 
 With D(w) documents that hold w, D(w, w') that hold both, and D in all:
 
 * NPMI, of Bouma (2009) as Roder, Both and Hinneburg (2015) take it for topics, with whole documents as
-  windows: the mean over pairs of top words of
-  :math:`\log\frac{p(w, w')}{p(w)\,p(w')} / (-\log p(w, w'))`, p being shares of D. From -1, words that never
-  meet, over 0, independent ones, to 1, words that are never apart.
+  windows: the mean over pairs of top words of :math:`\log\frac{p(w, w')}{p(w)\,p(w')} / (-\log p(w, w'))`,
+  with p = D( ) / D. It is -1 for words that never occur together, 0 for independent words, and 1 for words
+  that only occur together.
 * u_mass, of Mimno et al. (2011), eq. 1: the mean over pairs of
-  :math:`\log\frac{D(w_m, w_l) + 1}{D(w_l)}`, of which :math:`w_l` has the higher weight in the topic. (They
-  take the sum; a mean does not depend on the number of words.)
+  :math:`\log\frac{D(w_m, w_l) + 1}{D(w_l)}`, where :math:`w_l` has the higher weight in the topic. (They
+  take the sum; the size of a mean does not grow with the number of words.)
 
 A pair is left out where its score is not defined: for NPMI where either word is in no document, for u_mass
 where :math:`w_l` is. A topic with no pair left has NaN.
@@ -22,19 +22,19 @@ from jaxtyping import Float, Int
 
 
 class Cooccurrence(NamedTuple):
-    """In how many documents words occur, and meet."""
+    """Numbers of reference documents that hold a word, or two words."""
 
-    words: np.ndarray  # increasing, [W]
+    words: Int[np.ndarray, " W"]  # increasing
     joint: sp.csr_matrix  # D(w, w'), [W, W], with D(w) on the diagonal
-    num_documents: int  # D, those with at least one word of the vocabulary
+    num_documents: int  # D, documents with at least one word of the vocabulary
 
 
 def cooccurrence(counts: sp.csr_matrix, words: Int[np.ndarray, " n"]) -> Cooccurrence:
-    """Document counts of the given words and of their pairs.
+    """Count the documents that hold each of the given words, and each pair of them.
 
     Args:
-        counts: Of the reference documents, [D, V]; what is above 0 counts as present.
-        words: In any order, repeated or not.
+        counts: Counts of the reference documents, [D, V]; a word is present where its count is above 0.
+        words: Word numbers in any order, repeated or not.
 
     Raises:
         ValueError: No document has a word.
@@ -50,11 +50,11 @@ def cooccurrence(counts: sp.csr_matrix, words: Int[np.ndarray, " n"]) -> Cooccur
 
 
 class _Pairs(NamedTuple):
-    """Counts of each topic's pairs of words, of which the first has the higher weight, [K, P] each."""
+    """Document frequencies of the pairs of each topic's words; the first word has the higher weight."""
 
-    joint: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    joint: Float[np.ndarray, "K P"]
+    first: Float[np.ndarray, "K P"]
+    second: Float[np.ndarray, "K P"]
 
 
 def _pairs(words: Int[np.ndarray, "K top"], reference: Cooccurrence) -> _Pairs:
@@ -71,7 +71,7 @@ def npmi(words: Int[np.ndarray, "K top"], reference: Cooccurrence) -> Float[np.n
 
     Args:
         words: Top words of each topic, at least two.
-        reference: Of these words, and possibly others.
+        reference: Document frequencies of these words, and possibly others.
     """
     joint, first, second = _pairs(words, reference)
     together = joint / reference.num_documents
@@ -83,11 +83,11 @@ def npmi(words: Int[np.ndarray, "K top"], reference: Cooccurrence) -> Float[np.n
 
 
 def u_mass(words: Int[np.ndarray, "K top"], reference: Cooccurrence) -> Float[np.ndarray, " K"]:
-    """Mean u_mass of each topic's pairs of top words, which stand in falling order of weight.
+    """Mean u_mass of each topic's pairs of top words.
 
     Args:
-        words: Top words of each topic, at least two.
-        reference: Of these words, and possibly others.
+        words: Top words of each topic, at least two, by decreasing weight.
+        reference: Document frequencies of these words, and possibly others.
     """
     joint, first, _ = _pairs(words, reference)
     with np.errstate(divide="ignore"):
@@ -96,6 +96,7 @@ def u_mass(words: Int[np.ndarray, "K top"], reference: Cooccurrence) -> Float[np
 
 
 def _mean(scores: Float[np.ndarray, "K P"]) -> Float[np.ndarray, " K"]:
+    """Mean over the pairs whose score is defined; NaN where none is."""
     defined = ~np.isnan(scores)
     number = defined.sum(axis=1)
     total = np.where(defined, scores, 0.0).sum(axis=1)

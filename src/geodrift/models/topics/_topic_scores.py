@@ -1,13 +1,13 @@
-"""Coherence, exclusivity and diversity of topics in one table, with what the draws say of them."""
+"""Coherence, exclusivity and diversity of topics in one table, with posterior intervals."""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from geodrift.models.topics._coherence import Cooccurrence, cooccurrence, npmi, u_mass
-from geodrift.models.topics._plain_numbers import plain_number
+from geodrift.models.topics._json_numbers import json_number
 from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
 from geodrift.models.topics._word_intervals import INTERVAL
 
@@ -27,14 +27,14 @@ def topic_scores(
         expected: The topics' posterior means, whose scores are ``"value"``.
         reference: Counts of the documents in which words are looked up, [D, V].
         draws: Aligned draws, for ``"mean"``, ``"low"`` and ``"high"``: posterior mean and ends of the 90%
-            interval of a score, which are None without them. A draw's top words are more
-            scattered than those of the mean, so that ``"value"`` may lie beyond the interval.
-        top: Top words of each topic that are scored; diversity takes 25.
+            interval of a score. None: these are None. The top words of a draw are more scattered than
+            those of the mean, so that ``"value"`` may lie outside the interval.
+        top: Number of top words of each topic that are scored; diversity takes 25.
 
     Returns:
         ``{"top_words", "reference_documents", "diversity"}`` and, for each of ``"npmi"``, ``"u_mass"``,
-        ``"exclusivity"`` and ``"frex"``, the average over topics with ``"topics"``, the same of each topic.
-        Values that are not defined are None.
+        ``"exclusivity"`` and ``"frex"``, the average over topics and, under ``"topics"``, the same values of
+        each topic. Values that are not defined are None.
 
     Raises:
         ValueError: Shapes disagree, ``top`` is outside what is allowed, or no document has a word.
@@ -64,8 +64,9 @@ def topic_scores(
 
 
 def _by_topic(
-    topics: np.ndarray, words: np.ndarray, counted: Cooccurrence, top: int
+    topics: Float[np.ndarray, "K V"], words: Int[np.ndarray, "K top"], counted: Cooccurrence, top: int
 ) -> dict[str, Float[np.ndarray, " K"]]:
+    """Every score of each topic, by its name."""
     return {
         "npmi": npmi(words, counted),
         "u_mass": u_mass(words, counted),
@@ -74,14 +75,15 @@ def _by_topic(
     }
 
 
-def _defined_mean(values: Float[np.ndarray, " K"]) -> float:
+def _defined_mean(values: Float[np.ndarray, " n"]) -> float:
+    """Mean of the values that are not NaN; NaN without any."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else np.nan
 
 
 def _summary(values: Float[np.ndarray, " n"]) -> dict[str, float | None]:
-    """Of the expected topics' score and, after it, those of the draws."""
+    """Value, mean and interval from the score of the expected topics and, after it, those of the draws."""
     drawn = values[1:][~np.isnan(values[1:])]
     low, high = np.quantile(drawn, INTERVAL) if len(drawn) else (np.nan, np.nan)
     numbers = {"value": values[0], "mean": _defined_mean(drawn), "low": low, "high": high}
-    return {name: plain_number(number) for name, number in numbers.items()}
+    return {name: json_number(number) for name, number in numbers.items()}

@@ -1,6 +1,7 @@
-"""A topic's leading words with what the draws say of their weights."""
+"""Leading words of a topic, with posterior intervals of their weights."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,18 +11,18 @@ INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
 
 def leading_words(
     draws: Float[np.ndarray, "N V"], vocabulary: Sequence[str], top: int, *, sign: float = 1.0
-) -> list[dict]:
-    """The words of largest mean weight.
+) -> list[dict[str, Any]]:
+    """The words of largest mean weight in one topic.
 
     Args:
-        draws: One topic's weights in all aligned draws.
+        draws: The topic's weights in all aligned draws.
         vocabulary: V words.
-        top: Number of words; those whose mean has the other sign are left out.
+        top: Largest number of words; those whose mean has the other sign are left out.
         sign: 1, or -1 for the most negative weights.
 
     Returns:
         ``{"word", "weight", "low", "high", "p_top10"}`` of each: posterior mean, ends of the 90% interval,
-        and the probability of being among the ten highest weights (for negative words: lowest).
+        and the probability that the weight is among the ten highest (for negative words: lowest).
     """
     mean = draws.mean(axis=0)
     words = np.argsort(-sign * mean, kind="stable")[:top]
@@ -43,6 +44,6 @@ def leading_words(
 
 
 def check_vocabulary(topics: Float[np.ndarray, "N K V"], vocabulary: Sequence[str]) -> None:
-    """Raise ValueError where the vocabulary has not V words."""
+    """Raise ValueError unless the vocabulary has V words."""
     if topics.shape[2] != len(vocabulary):
         raise ValueError(f"topics have {topics.shape[2]} words but the vocabulary has {len(vocabulary)}")

@@ -27,7 +27,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_topics,
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._token_split import Split, split_tokens
-from geodrift.models.topics._plain_numbers import plain_number
+from geodrift.models.topics._json_numbers import json_number
 
 _DOCUMENTS_AT_ONCE = 8192
 
@@ -71,7 +71,7 @@ class CompletionScore:
     def to_dict(self) -> dict:
         """The numbers, for JSON, without those of each document; None for what is infinite or NaN."""
         return {
-            field.name: plain_number(getattr(self, field.name))
+            field.name: json_number(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if not field.name.startswith("document_")
         }

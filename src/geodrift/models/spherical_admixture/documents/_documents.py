@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 
-BLOCK = 4096  # documents of one block of a pass over the corpus
+BLOCK = 4096  # documents in one block of a pass over the corpus
 
 
 class DocumentSource:
-    """Weighted unit rows of a corpus.
+    """The documents of a corpus as weighted unit vectors in sparse rows.
 
     Args:
         corpus: Anything with ``num_documents``, ``num_words``, ``document_frequencies`` [V] and
@@ -24,7 +24,7 @@ class DocumentSource:
         mean_direction: Direction of the sum of all unit rows, [V].
         num_documents: D.
         num_words: V.
-        num_empty: Documents whose row has no entry.
+        num_empty: Number of documents whose row has no entry.
 
     Raises:
         ValueError: The corpus has no documents, a value is not finite, or no document has a word with any
@@ -38,22 +38,22 @@ class DocumentSource:
         self.num_words = int(corpus.num_words)
         if self.num_documents == 0:
             raise ValueError("the corpus has no documents")
-        self.mean_direction, self.num_empty = self._survey()
+        self.mean_direction, self.num_empty = self._mean_direction()
 
     def rows(self, documents: Int[np.ndarray, " S"]) -> sp.csr_matrix:
-        """Unit rows [S, V] of documents [S]; cost proportional to those rows."""
+        """Unit rows of the given documents, [S, V]; the cost is proportional to their entries."""
         return weight_rows(
             self.corpus.rows(documents), self.weighting, self.corpus.document_frequencies, self.num_documents
         )
 
     def batches(self) -> Iterator[tuple[Int[np.ndarray, " S"], sp.csr_matrix]]:
-        """The corpus once, in blocks: (document numbers, unit rows)."""
+        """The whole corpus in blocks: document numbers and their unit rows [S, V]."""
         for start in range(0, self.num_documents, BLOCK):
             documents = np.arange(start, min(start + BLOCK, self.num_documents))
             yield documents, self.rows(documents)
 
-    def _survey(self) -> tuple[np.ndarray, int]:
-        """The direction of the sum of all documents, and how many are empty."""
+    def _mean_direction(self) -> tuple[Float[np.ndarray, " V"], int]:
+        """The direction of the sum of all documents, and the number of empty ones."""
         total, num_empty = np.zeros(self.num_words), 0
         for _, rows in self.batches():
             total += np.asarray(rows.sum(axis=0)).ravel()

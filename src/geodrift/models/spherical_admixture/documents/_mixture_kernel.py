@@ -1,34 +1,34 @@
-r"""Topic mixtures of documents given the topics: geodesic Monte Carlo on the simplex, compiled.
+r"""Mixtures given the topics, by geodesic Monte Carlo on the simplex (Byrne and Girolami 2013), compiled.
 
-A document with unit vector v has, given the topics beta, the log density (Liu et al. 2016, Eq. 9)
+The mixture theta of a document with unit vector v has, given the topics beta, the log density (the factors of
+Eq. (9) of Liu et al. 2016 that hold theta)
 
 .. math:: \kappa \frac{v'\beta\theta}{|\beta\theta|} + \sum_k (\alpha_k - 1) \log\theta_k
 
-over its mixture theta on the simplex. With c = beta v [K] and the Gram matrix G = beta beta' [K, K] it needs
-no vector of the vocabulary's length: v'beta theta = c'theta and |beta theta|^2 = theta'G theta, so a leapfrog
-step costs K^2 multiply-adds. The flow is the straight line with exact reflection in the faces; the Metropolis
-test makes the transition exact whatever the step size.
+on the simplex. With the projections c = beta v [K] and the Gram matrix G = beta beta' [K, K] no vector of the
+vocabulary's length is needed: v'beta theta = c'theta and |beta theta|^2 = theta'G theta, so a leapfrog step
+costs K^2 multiply-adds. Between kicks mixtures move along straight lines, reflected exactly in the faces of
+the simplex; the Metropolis test makes the transition exact whatever the step size.
 """
 
 import math
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
 
 from geodrift.kernels._random_streams import fill_normal, open_member, uniform
-from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 
 TARGET_ACCEPTANCE = 0.8
-# Each trajectory's step is drawn from step * [1 - jitter, 1 + jitter], which no periodic orbit survives.
+# Each trajectory's step is uniform on step * [1 - jitter, 1 + jitter], so that none returns to its start for
+# ever.
 STEP_JITTER = 0.2
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _force(
     theta: np.ndarray,
-    affinity: np.ndarray,
+    projection: np.ndarray,
     gram: np.ndarray,
     concentration: float,
     prior: np.ndarray,
@@ -50,13 +50,13 @@ def _force(
     squared, dot = 0.0, 0.0
     for i in range(size):
         squared += force[i] * theta[i]
-        dot += affinity[i] * theta[i]
+        dot += projection[i] * theta[i]
     norm = math.sqrt(squared)
     scale = concentration / norm
     slope = dot / squared
     mean = 0.0
     for i in range(size):
-        force[i] = scale * (affinity[i] - slope * force[i])
+        force[i] = scale * (projection[i] - slope * force[i])
         if prior[i] != 1.0:
             force[i] += (prior[i] - 1.0) / theta[i]
         mean += force[i]
@@ -68,7 +68,7 @@ def _force(
 
 @numba.njit(cache=True, error_model="numpy")
 def _drift(theta: np.ndarray, velocity: np.ndarray, time: float) -> None:
-    """Straight line for ``time``, reflected within the simplex at each face it meets."""
+    """Move in a straight line for ``time``, reflected at each face of the simplex; both arrays in place."""
     size = theta.shape[0]
     while True:
         first, face = time, -1
@@ -108,21 +108,25 @@ def _trajectory(
     theta: np.ndarray,
     force: np.ndarray,
     velocity: np.ndarray,
-    affinity: np.ndarray,
+    projection: np.ndarray,
     gram: np.ndarray,
     concentration: float,
     prior: np.ndarray,
     step: float,
     num_steps: int,
 ) -> tuple[float, float]:
-    """Leapfrog in place; returns v'beta theta and |beta theta| at the end."""
+    """Leapfrog steps, with ``theta``, ``velocity`` and ``force`` changed in place.
+
+    Returns:
+        v'beta theta and |beta theta| at the end.
+    """
     size = theta.shape[0]
     dot, norm = 0.0, 1.0
     for i in range(size):
         velocity[i] += 0.5 * step * force[i]
     for n in range(num_steps):
         _drift(theta, velocity, step)
-        dot, norm = _force(theta, affinity, gram, concentration, prior, force)
+        dot, norm = _force(theta, projection, gram, concentration, prior, force)
         weight = step if n < num_steps - 1 else 0.5 * step
         for i in range(size):
             velocity[i] += weight * force[i]
@@ -131,7 +135,11 @@ def _trajectory(
 
 @numba.njit(cache=True, error_model="numpy")
 def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.uint64]:
-    """N(0, I) on the plane sum = 0; returns half its squared norm and the stream."""
+    """Fill ``velocity`` from N(0, I) on the plane of sum 0.
+
+    Returns:
+        Its kinetic energy and the stream after the draws.
+    """
     size = velocity.shape[0]
     stream = fill_normal(velocity, stream)
     mean = 0.0
@@ -147,7 +155,7 @@ def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.u
 
 def _draw_mixtures(
     mixtures: np.ndarray,
-    affinities: np.ndarray,
+    projections: np.ndarray,
     gram: np.ndarray,
     concentration: float,
     prior: np.ndarray,
@@ -160,15 +168,15 @@ def _draw_mixtures(
     documents: np.ndarray,
     draws: np.ndarray,
 ) -> np.ndarray:
-    """Draw N mixtures of each of S documents; see `draw_mixtures`."""
+    """Draw mixtures into ``draws``, return acceptance rates [S]; see `MixtureSampler` for the arguments."""
     size = mixtures.shape[1]
     acceptance = np.zeros(mixtures.shape[0])
     for s in numba.prange(mixtures.shape[0]):
         stream = open_member(family, documents[s])
         theta, proposal = mixtures[s].copy(), np.empty(size)
         force, new_force, velocity = np.empty(size), np.empty(size), np.empty(size)
-        affinity = affinities[s]
-        dot, norm = _force(theta, affinity, gram, concentration, prior, force)
+        projection = projections[s]
+        dot, norm = _force(theta, projection, gram, concentration, prior, force)
         current = _log_density(theta, dot, norm, concentration, prior)
         for n in range(burn_in + num_draws):
             kinetic, stream = _draw_velocity(velocity, stream)
@@ -177,7 +185,7 @@ def _draw_mixtures(
             proposal[:] = theta
             new_force[:] = force
             dot, norm = _trajectory(
-                proposal, new_force, velocity, affinity, gram, concentration, prior, length, num_leapfrog
+                proposal, new_force, velocity, projection, gram, concentration, prior, length, num_leapfrog
             )
             proposed = _log_density(proposal, dot, norm, concentration, prior)
             new_kinetic = 0.0
@@ -203,61 +211,4 @@ def _draw_mixtures(
     return acceptance
 
 
-_forms = TwoForms(_draw_mixtures, worth_threads=300_000)  # multiply-adds
-
-
-def draw_mixtures(
-    mixtures: Float[np.ndarray, "S K"],
-    affinities: Float[np.ndarray, "S K"],
-    gram: Float[np.ndarray, "K K"],
-    concentration: float,
-    prior: Float[np.ndarray, " K"],
-    step_sizes: Float[np.ndarray, " S"],
-    num_leapfrog: int,
-    burn_in: int,
-    num_draws: int,
-    adaptation: float,
-    streams: Family,
-    documents: Int[np.ndarray, " S"],
-    draws: Float[np.ndarray, "S N K"],
-) -> Float[np.ndarray, " S"]:
-    """Draw N mixtures of each of S documents in place.
-
-    Which of the two compiled forms runs does not change a bit of the result: each document has a random
-    stream of its own.
-
-    Args:
-        mixtures: Start, overwritten by the last state.
-        affinities: beta v of each document.
-        gram: beta beta'.
-        concentration: kappa.
-        prior: alpha.
-        step_sizes: Leapfrog step of each document, overwritten while adapting.
-        num_leapfrog: Leapfrog steps of one transition.
-        burn_in: Transitions before the first kept draw.
-        num_draws: N, kept draws.
-        adaptation: Weight of the Robbins-Monro move of log step size; 0 keeps the step sizes.
-        streams: Random streams of the draws.
-        documents: Item of each document's random stream.
-        draws: Output.
-
-    Returns:
-        Acceptance rates.
-    """
-    multiply_adds = mixtures.shape[0] * mixtures.shape[1] ** 2 * num_leapfrog * (burn_in + num_draws)
-    return _forms(
-        multiply_adds,
-        mixtures,
-        affinities,
-        gram,
-        concentration,
-        prior,
-        step_sizes,
-        num_leapfrog,
-        burn_in,
-        num_draws,
-        adaptation,
-        streams.word,
-        documents,
-        draws,
-    )
+draw_mixtures = TwoForms(_draw_mixtures, worth_threads=300_000)  # multiply-adds

@@ -1,4 +1,4 @@
-"""Word counts to unit vectors."""
+"""Unit vectors of documents from word counts."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,16 +8,17 @@ from jaxtyping import Int
 def weight_rows(
     counts: sp.csr_matrix, weighting: str, document_frequencies: Int[np.ndarray, " V"], num_documents: int
 ) -> sp.csr_matrix:
-    """Unit vectors of documents.
+    """Weight word counts and scale each document to unit length.
 
     Args:
-        counts: Rows of counts (or of any values with ``weighting="none"``), [D, V].
-        weighting: "tfidf": tf log(D / (1 + df)) with D and df of the training part; "tf"; "none".
-        document_frequencies: df, [V], of the training part.
-        num_documents: D of the training part.
+        counts: Documents by words [M, V]: counts, or any values with ``weighting="none"``.
+        weighting: "tfidf": tf log(D / (1 + df)), tf being the count; "tf": the counts; "none": the values
+            given.
+        document_frequencies: df, number of training documents with each word.
+        num_documents: D, number of training documents.
 
     Returns:
-        Float64 CSR, [D, V]; rows have length 1, or no entry where nothing is left of a document.
+        Float64 CSR, [M, V]; rows have length 1, or no entry where all weights of a document are 0.
     """
     counts = sp.csr_matrix(counts)
     data = counts.data.astype(np.float64)

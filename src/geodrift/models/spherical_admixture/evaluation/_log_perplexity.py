@@ -47,24 +47,27 @@ def log_perplexity(
     seed: int = 0,
     per_document: bool = False,
 ) -> float | Float[np.ndarray, " D"]:
-    r"""Minus the mean log likelihood of held-out documents, mixtures integrated out.
+    r"""Minus the mean log likelihood of held-out documents, with the mixtures integrated out.
 
-    By draws of the mixtures from their prior (Liu et al. 2016, section 5.3):
+    The integral is an average over draws of mixtures from their prior (Liu et al. 2016, section 5.3):
 
     .. math:: -\frac1D \sum_d \log \frac1{NJ} \sum_{n,j} \mathrm{vMF}(v_d \mid \beta_n\theta_j /
     |\beta_n\theta_j|, \kappa), \quad \theta_j \sim \mathrm{Dir}(\alpha)
 
-    The same J mixtures serve every document and topic draw. The value depends strongly on N and J, as its
-    largest term rules each mean: compare only at equal N and J.
+    The same J mixtures serve every document and topic draw. The value depends strongly on N and J, as each
+    average is dominated by its largest term: compare only at equal N and J.
 
     Args:
-        rows: Unit vectors, [D, V]; rows without an entry are left out.
+        rows: Unit vectors of documents, [D, V]; rows without an entry are left out.
         topics: N draws of K topics, each of unit length.
         document_concentration: kappa.
         doc_topic_prior: alpha, for each component.
         theta_draws: J.
-        seed: Of the mixtures.
-        per_document: Return the D values instead of their mean.
+        seed: Seed of the mixtures.
+        per_document: Return the value of each document instead of the mean.
+
+    Returns:
+        The mean over documents, in nats, or each document's value.
 
     Raises:
         ValueError: Shapes disagree, a value is not finite, or no document has a word.

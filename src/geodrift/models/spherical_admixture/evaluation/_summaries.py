@@ -1,7 +1,4 @@
-"""What draws say of topics and documents.
-
-Intervals, and the probability of being among the top words.
-"""
+"""Posterior summaries: expected topics, their leading words with intervals, and mixtures of documents."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,20 +6,17 @@ from jaxtyping import Float
 
 from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents._latents import (
-    MixtureSampler,
-    affinities,
-    initial_step_size,
-)
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
+from geodrift.models.spherical_admixture.documents._statistics import topic_projections
 from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL, check_vocabulary, leading_words
 
-ADAPTING_TRANSITIONS = 60
-DRAWS_PER_TOPIC_DRAW = 10
+ADAPTING_TRANSITIONS = 60  # of each mixture, given the first draw of the topics
+DRAWS_PER_TOPIC_DRAW = 10  # kept mixtures, after as many that are not kept
 
 
 def expected_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
-    """Mean direction of each aligned topic."""
+    """Mean direction of each topic over aligned draws, unit length."""
     mean = topics.mean(axis=0, dtype=np.float64)
     return (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(topics.dtype)
 
@@ -30,20 +24,20 @@ def expected_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K 
 def summarise_topics(
     topics: Float[np.ndarray, "N K V"], vocabulary: list[str], *, top: int = 10
 ) -> list[dict]:
-    """Each topic's words at both ends, with 90% intervals.
+    """The words of largest and of most negative weight in each topic, with 90% intervals.
 
     Args:
         topics: Aligned draws.
         vocabulary: V words.
-        top: Words at each end.
+        top: Number of words of either sign.
 
     Returns:
         For each topic ``{"topic", "words", "negative_words"}``, a word being ``{"word", "weight", "low",
-        "high", "p_top10"}``: posterior mean, ends of the 90% interval, and the probability of being among the
-        ten highest (for negative words: lowest) weights.
+        "high", "p_top10"}``: posterior mean, ends of the 90% interval, and the probability that its weight is
+        among the ten highest (for negative words: lowest).
 
     Raises:
-        ValueError: The vocabulary has not V words.
+        ValueError: The vocabulary does not have V words.
     """
     check_vocabulary(topics, vocabulary)
     return [
@@ -59,15 +53,13 @@ def summarise_topics(
 def document_mixtures(
     rows: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], settings: Settings, *, seed: int = 0
 ) -> dict[str, Float[np.ndarray, "D K"]]:
-    """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
-
-    Both are over topics and mixtures.
+    """Posterior mean and 90% interval of documents' mixtures, over draws of topics and of mixtures.
 
     Args:
-        rows: Unit vectors, [D, V]; a row without an entry has the prior's mixture.
+        rows: Unit vectors of documents, [D, V]; a row without an entry has the prior's mixture.
         topics: Aligned draws.
         settings: Resolved settings.
-        seed: Of the mixture draws.
+        seed: Seed of the draws of mixtures.
 
     Returns:
         ``{"mean", "low", "high"}``.
@@ -91,12 +83,12 @@ def document_mixtures(
     documents, draws = content_hashes(rows), []
     for n, draw in enumerate(topics):
         by_word = np.ascontiguousarray(draw.T, dtype=np.float64)
-        affinity, gram = affinities(rows.indptr, rows.indices, rows.data, by_word), by_word.T @ by_word
+        projections, gram = topic_projections(rows, draw), by_word.T @ by_word
         if n == 0:
-            sampler.draw(start, steps, affinity, gram, documents, 0, 0.1)
+            sampler.draw(start, steps, projections, gram, documents, 0, 0.1)
             sampler = sampler._replace(burn_in=DRAWS_PER_TOPIC_DRAW, num_draws=DRAWS_PER_TOPIC_DRAW)
-        new, _ = sampler.draw(start, steps, affinity, gram, documents, n + 1, 0.0)
+        new, _ = sampler.draw(start, steps, projections, gram, documents, n + 1, 0.0)
         draws.append(new)
-    everything = np.concatenate(draws, axis=1)
-    low, high = np.quantile(everything, INTERVAL, axis=1)
-    return {"mean": everything.mean(axis=1), "low": low, "high": high}
+    all_draws = np.concatenate(draws, axis=1)
+    low, high = np.quantile(all_draws, INTERVAL, axis=1)
+    return {"mean": all_draws.mean(axis=1), "low": low, "high": high}

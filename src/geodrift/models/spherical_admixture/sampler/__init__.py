@@ -1,1 +1,1 @@
-"""Moves of the topics."""
+"""Samplers of the topics given the documents."""

@@ -5,19 +5,20 @@ from jaxtyping import Float
 
 from geodrift.distributions import host_mean_resultant_length
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents._latents import Statistics
+from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 
 
 class TemperatureRecord:
-    """Configurational temperature by Stein's identity on the sphere.
+    r"""Configurational temperature by Stein's identity on the sphere, from averages over a chain.
 
-    Each topic's fixed direction a_k is its place before sampling began:
+    With a fixed unit vector a_k for each topic,
 
-    T = - E[sum_k a_k'(I - beta_k beta_k') grad_k U] / ((V - 1) E[sum_k a_k'beta_k]); a chain that samples the
-    posterior has 1.
+    .. math:: T = \frac{E[\sum_k a_k'(I - \beta_k \beta_k') \nabla_k \log\pi]}{(V - 1) E[\sum_k a_k'\beta_k]}
+
+    is 1 for a chain that samples the posterior.
 
     Args:
-        directions: a, [K, V].
+        directions: a, such as the topics before sampling began.
     """
 
     def __init__(self, directions: Float[np.ndarray, "K V"]) -> None:
@@ -26,11 +27,18 @@ class TemperatureRecord:
     def add(
         self,
         topics: Float[np.ndarray, "K V"],
-        statistics: Statistics,
+        statistics: SufficientStatistics,
         settings: Settings,
         mean_direction: Float[np.ndarray, " V"],
     ) -> None:
-        """One position, with the gradient that its documents give."""
+        """Add one position to the averages.
+
+        Args:
+            topics: beta, float32.
+            statistics: Sums over documents at these topics.
+            settings: Resolved settings.
+            mean_direction: m.
+        """
         a = self.directions
         cosines = np.einsum("kv,kv->k", a, topics)
         resultant = (
@@ -45,8 +53,8 @@ class TemperatureRecord:
         )
 
         def gradient_along(directions: np.ndarray) -> np.ndarray:
-            likelihood = np.einsum("kv,vk->k", directions, statistics.pull) - np.einsum(
-                "kj,jk->k", directions @ topics.T, statistics.coupling
+            likelihood = np.einsum("kv,vk->k", directions, statistics.weighted_documents) - np.einsum(
+                "kj,jk->k", directions @ topics.T, statistics.curvature
             )
             return settings.document_concentration * likelihood + pull * (directions @ resultant)
 
@@ -54,7 +62,7 @@ class TemperatureRecord:
         self.cosine += float(cosines.sum()) * (topics.shape[1] - 1)
 
     def value(self) -> float:
-        """The temperature so far; NaN before the first position."""
+        """The temperature; NaN before the first position."""
         return self.force / self.cosine if self.cosine else float("nan")
 
     def state(self) -> dict[str, np.ndarray]:
@@ -62,6 +70,6 @@ class TemperatureRecord:
         return {"directions": self.directions, "sums": np.array([self.force, self.cosine])}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `state` put down."""
+        """Restore the arrays returned by `state`."""
         self.directions = np.array(arrays["directions"])
         self.force, self.cosine = (float(x) for x in arrays["sums"])

@@ -1,1 +1,1 @@
-"""Variational relatives."""
+"""Mean-field variational inference."""

@@ -1,4 +1,4 @@
-r"""Mean-field objective of the spherical admixture model and its gradients.
+r"""Mean-field objective of the spherical admixture model (Reisinger et al. 2010) and its gradients.
 
 The variational family is ``vMF(mu | mt, k0t) prod_k vMF(beta_k | u_k, xi_k) prod_d Dirichlet(theta_d |
 g_d)``. Topics enter the likelihood only through their means ``tau_k = A_V(xi_k) u_k``, documents through
@@ -9,14 +9,14 @@ g_d)``. Topics enter the likelihood only through their means ``tau_k = A_V(xi_k)
 and ``rho_d = g_d' T v_d / (G_d sqrt(Q_d))``, ``G_d`` the sum of ``g_d`` and T the matrix of rows ``tau_k``.
 ``rho_d`` replaces a mean of a ratio by a ratio of means, so the objective is not a guaranteed bound.
 
-Nothing of the size documents x words is ever dense: the cost is O(nnz K + V K^2 + D K^2).
+No dense array has the size documents x words: the cost is O(nnz K + V K^2 + D K^2).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
 from scipy import special
 
 from geodrift.distributions import (
@@ -24,40 +24,26 @@ from geodrift.distributions import (
     host_mean_resultant_length,
     host_mean_resultant_length_derivative,
 )
-
-
-class AdmixtureModel(NamedTuple):
-    """Data and fixed hyperparameters."""
-
-    vectors: sp.csr_matrix  # v_d, unit rows or empty rows, [D, V]
-    mean_direction: Float[np.ndarray, " V"]  # m
-    corpus_mean_concentration: float  # kappa0
-    topic_concentration: float  # sigma (xi in the original programs)
-    document_concentration: float  # kappa (kappa1)
-    doc_topic_prior: Float[np.ndarray, " K"]  # alpha
-
-    @property
-    def num_documents(self) -> int:
-        """D, empty rows included."""
-        return self.vectors.indptr.size - 1
-
-    @property
-    def dim(self) -> int:
-        """V, the number of words."""
-        return self.mean_direction.size
+from geodrift.models.spherical_admixture.variational._model import AdmixtureModel
 
 
 class TopicFactors(NamedTuple):
-    """q(mu) and q(beta)."""
+    """The factors q(mu) and q(beta) of the family."""
 
     directions: Float[np.ndarray, "K V"]  # u_k, unit rows
     concentrations: Float[np.ndarray, " K"]  # xi_k
     corpus_mean: Float[np.ndarray, " V"]  # mt
     corpus_mean_concentration: float  # k0t
 
+    @property
+    def means(self) -> Float[np.ndarray, "K V"]:
+        """Means of the topics, tau_k = A_V(xi_k) u_k."""
+        lengths = host_mean_resultant_length(self.directions.shape[1], self.concentrations)
+        return lengths[:, None] * self.directions
+
 
 class DocumentTerms(NamedTuple):
-    """What the likelihood and its gradients need of each document."""
+    """Terms of each document in the likelihood and in its gradients."""
 
     alignment: Float[np.ndarray, " D"]  # rho_d
     scale: Float[np.ndarray, " D"]  # drho_d / ds_d = 1 / (G_d sqrt Q_d)
@@ -65,72 +51,31 @@ class DocumentTerms(NamedTuple):
     gradient: Float[np.ndarray, "D K"]  # drho_d / dg_d
 
 
-def build_model(
-    vectors: sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"],
-    n_topics: int,
-    *,
-    corpus_mean_concentration: float,
-    topic_concentration: float,
-    document_concentration: float,
-    doc_topic_prior: Float[ArrayLike, "*K"],
-) -> AdmixtureModel:
-    """Checked data and hyperparameters, with m the normalised sum of the documents.
-
-    Args:
-        vectors: Documents of unit norm in rows, [D, V], sparse or dense. Empty rows carry no information.
-        n_topics: K, at least 2 and at most D.
-        corpus_mean_concentration: kappa0.
-        topic_concentration: sigma.
-        document_concentration: kappa.
-        doc_topic_prior: alpha, one number or K numbers.
-
-    Raises:
-        ValueError: a value is not positive and finite, a shape is wrong, a row is neither of unit norm (to
-            1e-4) nor empty, or the documents sum to zero.
-    """
-    vectors = sp.csr_matrix(vectors, dtype=np.float64)
-    num_documents = vectors.indptr.size - 1
-    if n_topics != int(n_topics) or not 2 <= n_topics <= num_documents:
-        raise ValueError(
-            f"n_topics must be a whole number from 2 to the {num_documents} documents, got {n_topics}"
-        )
-    positive = {
-        "corpus_mean_concentration": corpus_mean_concentration,
-        "topic_concentration": topic_concentration,
-        "document_concentration": document_concentration,
-    }
-    for name, value in positive.items():
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be positive and finite, got {value}")
-    prior = np.asarray(doc_topic_prior, dtype=np.float64)
-    prior = np.full(n_topics, float(prior)) if prior.ndim == 0 else prior
-    if prior.shape != (n_topics,) or not np.all(np.isfinite(prior) & (prior > 0)):
-        raise ValueError(
-            f"doc_topic_prior must be one or {n_topics} positive numbers, got {doc_topic_prior!r}"
-        )
-    norms = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-    wrong = np.flatnonzero(~((np.abs(norms - 1) < 1e-4) | (norms == 0)))
-    if wrong.size:
-        raise ValueError(f"vectors must have rows of unit norm: row {wrong[0]} has {norms[wrong[0]]:.6g}")
-    total = np.asarray(vectors.sum(axis=0)).ravel()
-    length = np.linalg.norm(total)
-    if not length > 1e-12:
-        raise ValueError("vectors sum to zero: they have no mean direction")
-    return AdmixtureModel(
-        vectors, total / length, **{k: float(v) for k, v in positive.items()}, doc_topic_prior=prior
-    )
-
-
 def corpus_mean_factor(
     model: AdmixtureModel,
     topic_means: Float[np.ndarray, "K V"],
     tied: bool,
 ) -> tuple[Float[np.ndarray, " V"], float]:
-    """The maximising q(mu): mt along ``kappa0 m + sigma sum_k tau_k``, k0t its norm (kappa0 when tied)."""
+    """The q(mu) that maximises the objective, given the means tau of the topics.
+
+    Returns:
+        mt, the direction of ``kappa_0 m + sigma sum_k tau_k``, and k0t, its norm (kappa_0 when tied).
+    """
     vector = model.corpus_mean_concentration * model.mean_direction
     vector = vector + model.topic_concentration * topic_means.sum(axis=0)
     norm = float(np.linalg.norm(vector))
     return vector / norm, model.corpus_mean_concentration if tied else norm
+
+
+def topic_factors(
+    model: AdmixtureModel,
+    directions: Float[np.ndarray, "K V"],
+    concentrations: Float[np.ndarray, " K"],
+    tied: bool,
+) -> TopicFactors:
+    """The q(beta) given, with the q(mu) that maximises the objective."""
+    means = host_mean_resultant_length(model.dim, concentrations)[:, None] * directions
+    return TopicFactors(directions, concentrations, *corpus_mean_factor(model, means, tied))
 
 
 def document_terms(
@@ -138,7 +83,7 @@ def document_terms(
     projections: Float[np.ndarray, "D K"],
     topic_means: Float[np.ndarray, "K V"],
 ) -> DocumentTerms:
-    """rho_d and its derivatives.
+    """The terms rho_d and their derivatives.
 
     Args:
         parameters: g, positive.
@@ -164,7 +109,7 @@ def mean_parameter_gradient(
     topic_means: Float[np.ndarray, "K V"],
     terms: DocumentTerms,
 ) -> Float[np.ndarray, "K V"]:
-    """``sum_d drho_d / dtau_k`` (the radial part included)."""
+    """Gradient ``sum_d drho_d / dtau_k``, the radial part included."""
     outer = parameters.T @ (terms.weight[:, None] * parameters)
     outer[np.diag_indices_from(outer)] = 0.0  # |tau_k|^2 enters |T g|^2 and 1 - |tau_k|^2 and cancels
     return (vectors.T @ (terms.scale[:, None] * parameters)).T - outer @ topic_means
@@ -173,7 +118,7 @@ def mean_parameter_gradient(
 def mixture_objective(
     parameters: Float[np.ndarray, "D K"], prior: Float[np.ndarray, " K"]
 ) -> tuple[float, Float[np.ndarray, "D K"]]:
-    """``L_theta``, minus the divergence of the documents' Dirichlets from the prior, and its gradient."""
+    """``L_theta``, minus the Kullback-Leibler divergence of q(theta) from the prior; with its gradient."""
     total = parameters.sum(axis=1, keepdims=True)
     expected_log = special.psi(parameters) - special.psi(total)
     value = parameters.shape[0] * (special.gammaln(prior.sum()) - special.gammaln(prior).sum())
@@ -186,7 +131,7 @@ def mixture_objective(
 
 
 def topic_objective(model: AdmixtureModel, topics: TopicFactors) -> float:
-    """``L_mu + L_beta``; the constants of the vMF laws cancel when q's concentrations are the prior's."""
+    """``L_mu + L_beta``, minus the Kullback-Leibler divergences of q(mu) and q(beta) from the prior."""
     dim = model.dim
     k0t, xi = topics.corpus_mean_concentration, topics.concentrations
     a0 = float(host_mean_resultant_length(dim, k0t))
@@ -199,7 +144,7 @@ def topic_objective(model: AdmixtureModel, topics: TopicFactors) -> float:
 
 
 def likelihood_constant(model: AdmixtureModel) -> float:
-    """``log c_V(kappa)`` once for each document that has words."""
+    """``log c_V(kappa)``, summed over the documents that have words."""
     filled = np.count_nonzero(np.diff(model.vectors.indptr))
     return filled * float(host_log_normaliser(model.dim, model.document_concentration))
 
@@ -214,15 +159,15 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(model: AdmixtureModel, topics: TopicFactors, parameters: Float[np.ndarray, "D K"]) -> Evaluation:
-    """Objective and gradients in every block; the corpus mean is taken as given.
+    """Objective and its gradients in every block, the corpus mean held.
 
-    At the maximising ``corpus_mean_factor`` these are also the gradients of the objective with that block
-    maximised out.
+    Where the corpus mean is that of `corpus_mean_factor`, these are also the gradients of the objective
+    maximised over the corpus mean.
     """
     dim = model.dim
     a = host_mean_resultant_length(dim, topics.concentrations)
     a0 = float(host_mean_resultant_length(dim, topics.corpus_mean_concentration))
-    means = a[:, None] * topics.directions
+    means = topics.means
     kappa, sigma = model.document_concentration, model.topic_concentration
     terms = document_terms(parameters, model.vectors @ means.T, means)
     mixture, of_parameters = mixture_objective(parameters, model.doc_topic_prior)
@@ -246,7 +191,7 @@ def document_objective(
     projections: Float[np.ndarray, "B K"],
     topic_means: Float[np.ndarray, "K V"],
 ) -> tuple[float, Float[np.ndarray, "B K"]]:
-    """``L_theta + kappa sum rho`` of some documents and its gradient in g, topics held."""
+    """``L_theta + kappa sum_d rho_d`` of some documents, and its gradient in g, the topics held."""
     terms = document_terms(parameters, projections, topic_means)
     value, gradient = mixture_objective(parameters, model.doc_topic_prior)
     kappa = model.document_concentration

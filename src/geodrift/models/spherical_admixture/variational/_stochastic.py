@@ -1,45 +1,47 @@
 r"""Stochastic variational inference for the spherical admixture model, by natural gradients.
 
-The likelihood is not conjugate to q(beta), so the step is Hoffman et al. (2013) in its non-conjugate form:
-with natural parameters ``eta_k = xi_k u_k`` and mean parameters ``tau_k = A_V(xi_k) u_k``, the natural
-gradient of the objective is its gradient in tau minus eta.
+The likelihood is not conjugate to q(beta), so the step is that of Hoffman et al. (2013) for non-conjugate
+models: with natural parameters ``eta_k = xi_k u_k`` and mean parameters ``tau_k = A_V(xi_k) u_k``, the
+natural gradient of the objective is its gradient in tau minus eta.
 """
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
 from scipy import optimize
 
 from geodrift.distributions import host_mean_resultant_length
 from geodrift.kernels._streams import SAM_VARIATIONAL
-from geodrift.models.spherical_admixture.variational._objective import (
-    AdmixtureModel,
-    TopicFactors,
-    build_model,
-    corpus_mean_factor,
-    document_objective,
-    document_terms,
-    likelihood_constant,
-    mean_parameter_gradient,
-    topic_objective,
-)
-from geodrift.models.spherical_admixture.variational._variational import (
+from geodrift.models.spherical_admixture.variational._family import (
     LOG_PARAMETER_BOUNDS,
     Callback,
     Form,
     Recorder,
     VariationalResult,
-    Vectors,
-    check_form,
-    fixed_concentrations,
+    initial_concentrations,
     random_topics,
     result_of,
     start_parameters,
 )
+from geodrift.models.spherical_admixture.variational._model import (
+    AdmixtureModel,
+    Hyperparameters,
+    Vectors,
+    build_model,
+)
+from geodrift.models.spherical_admixture.variational._objective import (
+    TopicFactors,
+    document_objective,
+    document_terms,
+    likelihood_constant,
+    mean_parameter_gradient,
+    topic_factors,
+    topic_objective,
+)
 from geodrift.models.topics._variational_checks import check_batches, check_steps
 
-_LOCAL_ITERATIONS = 25
-_DOCUMENTS_AT_ONCE = 1000
+_LOCAL_ITERATIONS = 25  # of L-BFGS over the parameters of a batch
+_DOCUMENTS_AT_ONCE = 1000  # fitted together after the last step
 
 
 def fit_documents(
@@ -48,16 +50,16 @@ def fit_documents(
     topic_means: Float[np.ndarray, "K V"],
     max_iter: int = _LOCAL_ITERATIONS,
 ) -> tuple[Float[np.ndarray, "B K"], float]:
-    """The local step: g of some documents that maximises their part of the objective, topics held.
+    """The local step: the g of some documents that maximises their part of the objective, the topics held.
 
     Args:
         model: Hyperparameters; its own documents are not used.
         vectors: Unit rows [B, V].
         topic_means: tau_k = A(xi_k) u_k.
-        max_iter: Number of L-BFGS iterations over log g of all rows.
+        max_iter: Largest number of L-BFGS iterations over log g of all rows.
 
     Returns:
-        g [B, K], and ``L_theta + kappa sum rho`` at it.
+        g, and ``L_theta + kappa sum_d rho_d`` at it.
     """
     projections = np.asarray(vectors @ topic_means.T)
     start = start_parameters(projections, 10.0 * topic_means.shape[0])
@@ -84,16 +86,20 @@ def natural_gradient_target(
     parameters: Float[np.ndarray, "B K"],
     topics: TopicFactors,
 ) -> Float[np.ndarray, "K V"]:
-    r"""``eta_k* = sigma a0 mt + kappa (D/S) sum_d drho_d/dtau_k``.
+    """``eta_k* = sigma a0 mt + kappa (D/S) sum_d drho_d/dtau_k``, estimated from a batch.
 
     The natural gradient of the objective in ``eta_k = xi_k u_k`` is ``eta_k* - eta_k``.
+
+    Args:
+        model: Hyperparameters and number of documents D.
+        batch: Unit rows of S documents, [S, V].
+        parameters: Their fitted g.
+        topics: Factors of the topics.
     """
-    dim = model.dim
-    a = host_mean_resultant_length(dim, topics.concentrations)
-    means = a[:, None] * topics.directions
+    means = topics.means
     terms = document_terms(parameters, np.asarray(batch @ means.T), means)
     scale = model.document_concentration * model.num_documents / len(parameters)
-    a0 = float(host_mean_resultant_length(dim, topics.corpus_mean_concentration))
+    a0 = float(host_mean_resultant_length(model.dim, topics.corpus_mean_concentration))
     prior = model.topic_concentration * a0 * topics.corpus_mean
     return prior + scale * mean_parameter_gradient(batch, parameters, means, terms)
 
@@ -107,26 +113,29 @@ def natural_gradient_step(
     tied: bool,
     fitted: bool,
 ) -> TopicFactors:
-    """Blend the natural parameters with their target, then renew q(mu)."""
+    """Move the natural parameters towards their target with the given weight, then maximise over q(mu).
+
+    Args:
+        model: Hyperparameters.
+        topics: Factors before the step.
+        target: eta*, see `natural_gradient_target`.
+        weight: omega, from 0 to 1.
+        tied: Form of the family.
+        fitted: Whether the concentrations xi are fitted; otherwise the directions alone move.
+    """
     if not fitted:
         target = target * (topics.concentrations / np.linalg.norm(target, axis=1))[:, None]
     eta = (1 - weight) * topics.concentrations[:, None] * topics.directions + weight * target
     norms = np.linalg.norm(eta, axis=1)
     xi = norms if fitted else topics.concentrations
-    directions = eta / norms[:, None]
-    a = host_mean_resultant_length(model.dim, xi)
-    mean, k0t = corpus_mean_factor(model, a[:, None] * directions, tied)
-    return TopicFactors(directions, xi, mean, k0t)
+    return topic_factors(model, eta / norms[:, None], xi, tied)
 
 
 def fit_stochastic_variational(
     vectors: Vectors,
     n_topics: int,
+    hyperparameters: Hyperparameters,
     *,
-    corpus_mean_concentration: float,
-    topic_concentration: float,
-    document_concentration: float,
-    doc_topic_prior: Float[ArrayLike, "*K"],
     form: Form = "untied",
     posterior_topic_concentration: float | None = None,
     batch_size: int = 50,
@@ -139,71 +148,63 @@ def fit_stochastic_variational(
 ) -> VariationalResult:
     r"""Natural-gradient steps on minibatches drawn without replacement.
 
-    At step t = 1, 2, ... the documents of the batch are fitted from scratch, and with weight ``omega_t = (t
-    + delay)^-decay``
+    At step t the g of the batch's documents is fitted, and with weight ``omega_t = (t + delay)^-decay``
 
     .. math:: \eta_k \leftarrow (1-\omega_t)\eta_k + \omega_t [\sigma a_0 \tilde m
               + \kappa (D/S) \sum_{d \in S} \partial\rho_d/\partial\tau_k].
 
-    No state is kept per document, so the cost of a step does not depend on D. After the last step one pass
-    over all documents gives their parameters.
+    The cost of a step does not depend on D. After the last step the g of all documents is fitted.
 
     Args:
         vectors: Documents v_d of unit norm in rows, [D, V], sparse or dense.
         n_topics: K.
-        corpus_mean_concentration: kappa0 of the prior of the corpus mean.
-        topic_concentration: sigma of the prior of the topics.
-        document_concentration: kappa of the documents.
-        doc_topic_prior: alpha, one number or K numbers.
+        hyperparameters: kappa_0, sigma, kappa and alpha.
         form: "tied" or "untied", as in `fit_variational`.
         posterior_topic_concentration: With "untied", hold every xi_k at this value.
-        batch_size: S.
-        delay: tau0, not negative.
-        decay: gamma, above 0.5 and at most 1.
+        batch_size: S, documents of one step.
+        delay: Not negative.
+        decay: Above 0.5 and at most 1.
         seed: Seed of the start and of the batches.
         max_iter: Number of minibatches.
         seconds: Stop after the first minibatch that ends later than this.
         callback: Called with (seconds, objective, topics) after every minibatch; True stops.
 
     Returns:
-        The family at the last step. ``history`` holds unbiased estimates of the objective (documents freshly
-        fitted) from each batch before its step; ``converged`` is whether all ``max_iter`` steps were made.
+        The family at the last step. ``history`` holds an unbiased estimate of the objective before each step;
+        ``converged`` is whether all ``max_iter`` steps were made.
 
     Raises:
-        ValueError: an argument is outside what its line allows; the message names it.
+        ValueError: An argument is outside what its line allows; the message names it.
     """
-    check_form(form)
     check_steps(max_iter, seconds)
-    model = build_model(
-        vectors,
-        n_topics,
-        corpus_mean_concentration=corpus_mean_concentration,
-        topic_concentration=topic_concentration,
-        document_concentration=document_concentration,
-        doc_topic_prior=doc_topic_prior,
-    )
-    num_documents, dim = model.num_documents, model.dim
-    check_batches(batch_size, num_documents, delay, decay)
-    xi, fitted = fixed_concentrations(model, n_topics, form, posterior_topic_concentration)
-    random = SAM_VARIATIONAL.generator(seed)
-    directions = random_topics(model, n_topics, random)
-    means = host_mean_resultant_length(dim, xi)[:, None] * directions
-    mean, k0t = corpus_mean_factor(model, means, form == "tied")
-    topics = TopicFactors(directions, xi, mean, k0t)
-    recorder = Recorder(seconds, callback)
-    constant = likelihood_constant(model)
-    step = 0
+    model = build_model(vectors, n_topics, hyperparameters)
+    check_batches(batch_size, model.num_documents, delay, decay)
+    xi, fitted = initial_concentrations(model, n_topics, form, posterior_topic_concentration)
+    tied, random = form == "tied", SAM_VARIATIONAL.generator(seed)
+    topics = topic_factors(model, random_topics(model, n_topics, random), xi, tied)
+    recorder, step = Recorder(seconds, callback), 0
     for step in range(1, int(max_iter) + 1):
-        batch = model.vectors[np.sort(random.choice(num_documents, batch_size, replace=False))]
-        means = host_mean_resultant_length(dim, topics.concentrations)[:, None] * topics.directions
-        parameters, documents = fit_documents(model, batch, means)
-        estimate = constant + topic_objective(model, topics) + num_documents / batch_size * documents
-        target = natural_gradient_target(model, batch, parameters, topics)
+        batch = model.vectors[np.sort(random.choice(model.num_documents, batch_size, replace=False))]
+        estimate, target = _fit_batch(model, batch, topics)
         weight = (step + delay) ** -decay
-        topics = natural_gradient_step(model, topics, target, weight, tied=form == "tied", fitted=fitted)
+        topics = natural_gradient_step(model, topics, target, weight, tied=tied, fitted=fitted)
         if recorder(estimate, topics):
             break
-    means = host_mean_resultant_length(dim, topics.concentrations)[:, None] * topics.directions
-    parts = range(0, num_documents, _DOCUMENTS_AT_ONCE)
-    fitted_parts = [fit_documents(model, model.vectors[i : i + _DOCUMENTS_AT_ONCE], means)[0] for i in parts]
-    return result_of(topics, np.concatenate(fitted_parts), recorder, step == int(max_iter))
+    return result_of(topics, _fit_all_documents(model, topics), recorder, step == int(max_iter))
+
+
+def _fit_batch(
+    model: AdmixtureModel, batch: sp.csr_matrix, topics: TopicFactors
+) -> tuple[float, Float[np.ndarray, "K V"]]:
+    """Estimate the objective and the target of the natural parameters from a batch, its g fitted first."""
+    parameters, documents = fit_documents(model, batch, topics.means)
+    documents *= model.num_documents / len(parameters)
+    estimate = likelihood_constant(model) + topic_objective(model, topics) + documents
+    return estimate, natural_gradient_target(model, batch, parameters, topics)
+
+
+def _fit_all_documents(model: AdmixtureModel, topics: TopicFactors) -> Float[np.ndarray, "D K"]:
+    """The g of every document, the topics held."""
+    starts = range(0, model.num_documents, _DOCUMENTS_AT_ONCE)
+    blocks = (model.vectors[start : start + _DOCUMENTS_AT_ONCE] for start in starts)
+    return np.concatenate([fit_documents(model, block, topics.means)[0] for block in blocks])

@@ -1,4 +1,4 @@
-r"""The posterior of the topics: its gradient from the documents' sums, and its log density given mixtures.
+r"""The posterior of the topics: its gradient from sums over documents, and its log density given mixtures.
 
 The corpus mean mu is integrated out (Liu et al. 2016, Eq. 9): with :math:`\bar m = \kappa_0 m + \sigma \sum_k
 \beta_k`,
@@ -19,19 +19,19 @@ from geodrift.distributions import log_normaliser, mean_resultant_length
 from geodrift.estimators import Estimator
 
 
-class Sums(NamedTuple):
-    """`Statistics` on the device: what plays the part of the batch."""
+class DeviceStatistics(NamedTuple):
+    """`SufficientStatistics` as JAX arrays: the batch that `TopicGradient` takes."""
 
-    pull: Float[Array, "K V"]
-    coupling: Float[Array, "K K"]
-    noise_variance: Float[Array, "K 1"] | None
+    weighted_documents: Float[Array, "K V"]  # P', topics first
+    curvature: Float[Array, "K K"]  # M
+    noise_variance: Float[Array, "K 1"] | None  # None where all documents count
 
 
 class TopicPrior(eqx.Module):
-    """The topics' prior with the corpus mean integrated out.
+    """The prior of the topics with the corpus mean integrated out.
 
     Attributes:
-        mean_direction: m, [V], unit length.
+        mean_direction: m, unit length.
         mean_concentration: kappa_0.
         topic_concentration: sigma.
     """
@@ -45,50 +45,54 @@ class TopicPrior(eqx.Module):
         return self.mean_concentration * self.mean_direction + self.topic_concentration * topics.sum(axis=0)
 
     def log_density(self, topics: Float[Array, "K V"]) -> Float[Array, ""]:
-        """Up to a constant."""
+        """Log density up to a constant, -log c_V(|m-bar|)."""
         return -log_normaliser(topics.shape[-1], jnp.linalg.norm(self.resultant(topics)))
 
     def gradient(self, topics: Float[Array, "K V"]) -> Float[Array, " V"]:
-        """With respect to each topic: the same vector for all."""
+        """Gradient of the log density with respect to any one topic; it is the same for all."""
         resultant = self.resultant(topics)
         length = jnp.linalg.norm(resultant)
         return self.topic_concentration * mean_resultant_length(topics.shape[-1], length) * resultant / length
 
 
 class TopicGradient(Estimator):
-    """Gradient of the topics' log posterior from the documents' sums.
+    """Gradient of the log posterior of the topics from sums over documents.
 
-    Eq. (10) of Liu et al. 2016 in its sparse plus low-rank form. The batch is `Sums`: the host renews
-    mixtures and sums before each step, so there is nothing left to prepare.
+    Minus Eq. (10) of Liu et al. 2016 in its sparse plus low-rank form. The batch is `DeviceStatistics`, which
+    the host computes before each step.
     """
 
     prior: TopicPrior
-    concentration: Float[Array, ""]
+    concentration: Float[Array, ""]  # kappa
 
     def init(self, key: Any, position: Any) -> tuple[()]:
-        """Nothing is kept here: `Latents` is the host's."""
+        """No state: what is kept of the documents is in `DocumentStates`, on the host."""
         del key, position
         return ()
 
-    def prepare(self, key: Any, state: Any, position: Any, batch: Sums) -> tuple[Sums, Any]:
-        """The batch is prepared already."""
+    def prepare(
+        self, key: Any, state: Any, position: Any, batch: DeviceStatistics
+    ) -> tuple[DeviceStatistics, Any]:
+        """The batch itself."""
         del key, position
         return batch, state
 
-    def gradient(self, position: Float[Array, "K V"], prepared: Sums) -> Float[Array, "K V"]:
-        """Cost O(V K^2)."""
-        likelihood = prepared.pull - prepared.coupling @ position
+    def gradient(self, position: Float[Array, "K V"], prepared: DeviceStatistics) -> Float[Array, "K V"]:
+        """Gradient in ambient coordinates; cost O(V K^2)."""
+        likelihood = prepared.weighted_documents - prepared.curvature @ position
         return self.concentration * likelihood + self.prior.gradient(position)
 
-    def noise_variance(self, position: Float[Array, "K V"], prepared: Sums) -> Float[Array, "K V"] | None:
-        """One variance a topic, from the minibatch; None where all documents count."""
+    def noise_variance(
+        self, position: Float[Array, "K V"], prepared: DeviceStatistics
+    ) -> Float[Array, "K V"] | None:
+        """Variance of each entry of the gradient, one value a topic; None where all documents count."""
         if prepared.noise_variance is None:
             return None
         return jnp.broadcast_to(prepared.noise_variance, position.shape)
 
 
-class Rows(NamedTuple):
-    """All documents' unit rows as a list of entries."""
+class DocumentEntries(NamedTuple):
+    """Unit vectors of all documents as the coordinates and values of their entries, ordered by document."""
 
     documents: Int[Array, " nnz"]
     words: Int[Array, " nnz"]
@@ -99,15 +103,22 @@ def log_joint(
     topics: Float[Array, "K V"],
     prior: TopicPrior,
     concentration: Float[Array, ""],
-    rows: Rows,
+    entries: DocumentEntries,
     mixtures: Float[Array, "N D K"],
 ) -> Float[Array, ""]:
-    """Log joint density of topics and mixtures as a function of the topics, Eq. (9), up to a constant.
+    """Log joint density of topics and mixtures, Eq. (9), as a function of the topics and up to a constant.
 
     It is averaged over N mixtures a document; cost O(nnz K + N D K^2).
+
+    Args:
+        topics: beta.
+        prior: Their prior.
+        concentration: kappa.
+        entries: Documents v.
+        mixtures: theta.
     """
-    entries = rows.values[:, None] * topics.T[rows.words]
-    affinity = jax.ops.segment_sum(entries, rows.documents, mixtures.shape[1], indices_are_sorted=True)
+    products = entries.values[:, None] * topics.T[entries.words]
+    projections = jax.ops.segment_sum(products, entries.documents, mixtures.shape[1], indices_are_sorted=True)
     squared = jnp.einsum("ndj,jk,ndk->nd", mixtures, topics @ topics.T, mixtures)
-    cosines = jnp.einsum("ndk,dk->nd", mixtures, affinity) / jnp.sqrt(squared)
+    cosines = jnp.einsum("ndk,dk->nd", mixtures, projections) / jnp.sqrt(squared)
     return concentration * cosines.sum() / mixtures.shape[0] + prior.log_density(topics)

@@ -1,0 +1,184 @@
+"""Read access to a corpus: its rows, in memory or by memory map, and its vocabulary."""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Int
+
+from geodrift._errors import InputError
+from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, spans
+from geodrift.files import read_json
+
+_WHAT = "a corpus directory"
+_MAX_OPEN_SHARDS = 200
+
+
+class StoredCorpus:
+    """Rows and words of a corpus.
+
+    Args:
+        shards: Blocks of rows, in order.
+        manifest: Sizes, and notes on how the corpus was made.
+        vocabulary: V words; None: in the file of the directory.
+        document_frequencies: Number of documents with each word; None: in the file of the directory.
+        path: The directory; None: in memory.
+    """
+
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        manifest: dict[str, Any],
+        *,
+        vocabulary: list[str] | None = None,
+        document_frequencies: Int[np.ndarray, " V"] | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self._shards = list(shards)
+        self._starts = np.concatenate([[0], np.cumsum([shard.documents for shard in shards])]).astype(
+            np.int64
+        )
+        self._open_shards: deque[Shard] = deque()
+        self._vocabulary = vocabulary
+        self._document_frequencies = document_frequencies
+        self.manifest = manifest
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a corpus directory; only the manifest is read now, the rest when it is needed.
+
+        Raises:
+            InputError: The path is not a corpus directory, a file of it is missing or of another size, or its
+                format is newer than this version reads.
+        """
+        path = Path(path)
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
+        manifest = read_json(path / "manifest.json", _WHAT)
+        version = manifest.get("format_version")
+        if not isinstance(version, int) or manifest.get("format") != "geodrift-corpus":
+            raise InputError(f"{path} is not {_WHAT}: its manifest.json is of something else")
+        if version > FORMAT_VERSION:
+            raise InputError(
+                f"{path} has corpus format {version}, newer than this geodrift reads ({FORMAT_VERSION})"
+            )
+        for name, size in manifest["sizes"].items():
+            file = path / name
+            if not file.is_file():
+                raise InputError(f"corpus {path} is incomplete: {name} is missing")
+            if file.stat().st_size != size:
+                raise InputError(f"corpus {path} was cut off or changed: {name} should have {size:,} bytes")
+        shards = [Shard(ShardInfo(**shard), folder=path) for shard in manifest["shards"]]
+        return cls(shards, manifest, path=path)
+
+    @property
+    def num_documents(self) -> int:
+        """D, number of rows, empty ones included."""
+        return int(self.manifest["documents"])
+
+    @property
+    def num_words(self) -> int:
+        """V, number of columns."""
+        return int(self.manifest["words"])
+
+    @property
+    def num_nonzeros(self) -> int:
+        """Number of stored counts."""
+        return int(self.manifest["nnz"])
+
+    @property
+    def num_empty_documents(self) -> int:
+        """Number of documents without a word; they are rows like the others."""
+        return int(self.manifest["empty_documents"])
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The word of each column."""
+        if self._vocabulary is None:
+            text = (self._folder / "vocabulary.txt").read_text(encoding="utf-8")
+            words = text.removesuffix("\n").split("\n")
+            if len(words) != self.num_words:
+                raise InputError(f"corpus {self.path}: vocabulary.txt should have {self.num_words:,} lines")
+            self._vocabulary = words
+        return self._vocabulary
+
+    @property
+    def document_frequencies(self) -> Int[np.ndarray, " V"]:
+        """Number of documents that hold each word."""
+        if self._document_frequencies is None:
+            self._document_frequencies = np.load(
+                self._folder / "document-frequencies.npy", allow_pickle=False
+            )
+        return self._document_frequencies
+
+    @property
+    def checksum(self) -> str | None:
+        """SHA-256 of documents and vocabulary; None in memory."""
+        return self.manifest.get("checksum")
+
+    def rows(self, indices: Sequence[int] | Int[np.ndarray, "..."]) -> sp.csr_matrix:
+        """Fetch documents; the cost is that of the rows asked for, whatever the size of the corpus.
+
+        Args:
+            indices: Document numbers in any order; a number may occur more than once.
+
+        Returns:
+            Counts [len(indices), V], in the order of `indices`.
+
+        Raises:
+            IndexError: An index is outside 0 .. num_documents - 1.
+        """
+        indices = np.asarray(indices, dtype=np.int64).reshape(-1)
+        if indices.size and (indices.min() < 0 or indices.max() >= self.num_documents):
+            raise IndexError(
+                f"documents are 0 to {self.num_documents - 1}, got {indices.min()} to {indices.max()}"
+            )
+        if not indices.size:
+            return sp.csr_matrix((0, self.num_words), dtype=np.int32)
+        owners = np.searchsorted(self._starts, indices, side="right") - 1
+        order = np.argsort(owners, kind="stable")
+        shards, firsts = np.unique(owners[order], return_index=True)
+        parts = []
+        for shard, mine in zip(shards, np.split(order, firsts[1:]), strict=True):
+            self._limit_open(self._shards[shard])
+            parts.append(self._shards[shard].gather(indices[mine] - self._starts[shard]))
+        lengths, columns, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if len(parts) > 1:
+            # From the order of the shards to the order asked for.
+            back = np.argsort(order)
+            places = spans((np.cumsum(lengths) - lengths)[back], lengths[back])
+            lengths, columns, data = lengths[back], columns[places], data[places]
+        return sp.csr_matrix(
+            (data, columns, np.append(0, np.cumsum(lengths))), shape=(len(indices), self.num_words)
+        )
+
+    def matrix(self) -> sp.csr_matrix:
+        """The whole corpus, copied into memory, [D, V]."""
+        return sp.vstack([shard.matrix(self.num_words) for shard in self._shards], format="csr")
+
+    def _lengths(self) -> Int[np.ndarray, " D"]:
+        """Number of stored counts of each document."""
+        lengths = [np.zeros(0, dtype=np.int64)]
+        for shard in self._shards:
+            self._limit_open(shard)
+            lengths.append(shard.lengths())
+        return np.concatenate(lengths)
+
+    def _limit_open(self, shard: Shard) -> None:
+        """Close the shard that has been open longest when `shard` would be one too many."""
+        # Each memory map holds a file descriptor, and a process may have few.
+        if not shard.is_open:
+            self._open_shards.append(shard)
+            if len(self._open_shards) > _MAX_OPEN_SHARDS:
+                self._open_shards.popleft().close()
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self.path is None:
+            raise RuntimeError("an in-memory corpus has its vocabulary and frequencies from the start")
+        return self.path

@@ -1,0 +1,78 @@
+"""The variables of each document that are part of the chain's state, and the sums over all documents."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._mixture_sampler import initial_step_size
+from geodrift.models.spherical_admixture.documents._statistics import (
+    add_weighted_documents,
+    document_weights,
+    topic_projections,
+)
+
+
+class DocumentStates(NamedTuple):
+    """Mixtures and what is kept with them; the arrays are changed in place.
+
+    The sums are float64, the rest is float32.
+    """
+
+    mixtures: Float[np.ndarray, "D K"]  # theta
+    step_sizes: Float[np.ndarray, " D"]  # leapfrog step of each document's transition
+    weighted_documents: Float[np.ndarray, "V K"]  # P, see `SufficientStatistics`
+    curvature: Float[np.ndarray, "K K"]  # M
+    inverse_norms: Float[np.ndarray, " D"]  # 1 / |beta theta| when the mixture was last renewed
+    curvature_weights: Float[np.ndarray, " D"]  # v'beta theta / |beta theta|^3 when it was last renewed
+    noise_variance: Float[np.ndarray, " K"]  # of the estimate from minibatches alone, averaged over steps
+    shear_scale: Float[np.ndarray, ""]  # standard deviation of the shear moves' epsilon
+
+
+def initial_states(
+    source: DocumentSource, topics: Float[np.ndarray, "K V"], concentration: float, doc_topic_prior: float
+) -> DocumentStates:
+    """States with every mixture at the centre of the simplex; two passes over the corpus.
+
+    Args:
+        source: The documents.
+        topics: beta.
+        concentration: kappa.
+        doc_topic_prior: alpha, each component's.
+    """
+    num_topics, num_words = topics.shape
+    num_documents = source.num_documents
+    step_size = initial_step_size(concentration, doc_topic_prior, num_topics)
+    centre = np.full(num_topics, 1.0 / num_topics)
+    states = DocumentStates(
+        mixtures=np.full((num_documents, num_topics), 1.0 / num_topics, dtype=np.float32),
+        step_sizes=np.full(num_documents, step_size, dtype=np.float32),
+        weighted_documents=np.zeros((num_words, num_topics)),
+        curvature=np.zeros((num_topics, num_topics)),
+        inverse_norms=np.zeros(num_documents, dtype=np.float32),
+        curvature_weights=np.zeros(num_documents, dtype=np.float32),
+        noise_variance=np.zeros(num_topics),
+        shear_scale=np.array(1.0 / np.sqrt(num_documents * doc_topic_prior)),
+    )
+    gram = topics @ topics.T
+    for documents, rows in source.batches():
+        projections = topic_projections(rows, topics)
+        inverse_norms, weights = document_weights(
+            np.broadcast_to(centre, projections.shape), projections, gram
+        )
+        states.inverse_norms[documents], states.curvature_weights[documents] = inverse_norms, weights
+    recompute_sums(states, source)
+    return states
+
+
+def recompute_sums(states: DocumentStates, source: DocumentSource) -> None:
+    """Compute the two sums from all documents, in place; one pass over the corpus."""
+    weighted_documents = np.zeros_like(states.weighted_documents)
+    curvature = np.zeros_like(states.curvature)
+    for documents, rows in source.batches():
+        mixtures = states.mixtures[documents].astype(np.float64)
+        weights = mixtures * states.inverse_norms[documents, None].astype(np.float64)
+        add_weighted_documents(rows, weights, weighted_documents)
+        curvature += (mixtures * states.curvature_weights[documents, None].astype(np.float64)).T @ mixtures
+    states.weighted_documents[...], states.curvature[...] = weighted_documents, curvature

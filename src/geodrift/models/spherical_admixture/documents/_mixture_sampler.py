@@ -1,0 +1,81 @@
+"""Draws of documents' mixtures given the topics."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.kernels._streams import KernelStreams
+from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
+
+
+class MixtureSampler(NamedTuple):
+    """Geodesic Monte Carlo of mixtures on the simplex; the target density is in `_mixture_kernel`."""
+
+    concentration: float  # kappa
+    prior: Float[np.ndarray, " K"]  # alpha
+    num_leapfrog: int  # leapfrog steps of one transition
+    burn_in: int  # transitions before the first kept draw
+    num_draws: int  # N, kept draws
+    use: KernelStreams  # what the draws are for, in the registry of random streams
+    seed: int  # (seed, chain, step, document) keys each document's random stream
+    chain: int
+
+    def draw(
+        self,
+        mixtures: Float[np.ndarray, "S K"],
+        step_sizes: Float[np.ndarray, " S"],
+        projections: Float[np.ndarray, "S K"],
+        gram: Float[np.ndarray, "K K"],
+        documents: Int[np.ndarray, " S"],
+        step: int,
+        adaptation: float,
+    ) -> tuple[Float[np.ndarray, "S N K"], Float[np.ndarray, " S"]]:
+        """Draw N mixtures of each of S documents.
+
+        Args:
+            mixtures: Start of each chain, overwritten by its last state.
+            step_sizes: Leapfrog step of each document, in the time of dx = v dt, dv = grad log p dt;
+                overwritten while adapting.
+            projections: beta v of each document.
+            gram: beta beta'.
+            documents: Document numbers.
+            step: Step index of the chain.
+            adaptation: Gain of the Robbins-Monro update of log step size; 0 keeps the step sizes.
+
+        Returns:
+            The draws, and each document's acceptance rate.
+        """
+        num_documents, num_topics = mixtures.shape
+        transitions = self.burn_in + self.num_draws
+        draws = np.empty((num_documents, self.num_draws, num_topics))
+        acceptance = draw_mixtures(
+            num_documents * num_topics**2 * self.num_leapfrog * transitions,
+            mixtures,
+            projections,
+            gram,
+            self.concentration,
+            self.prior,
+            step_sizes,
+            self.num_leapfrog,
+            self.burn_in,
+            self.num_draws,
+            adaptation,
+            self.use.family(self.seed, self.chain, step).word,
+            documents,
+            draws,
+        )
+        return draws, acceptance
+
+
+def initial_step_size(concentration: float, doc_topic_prior: float, num_topics: int) -> float:
+    """Leapfrog step from which adaptation starts: a third of the scale of a mixture's posterior.
+
+    The scale is that of orthogonal topics and documents whose cosine to their mean is about 0.3.
+
+    Args:
+        concentration: kappa.
+        doc_topic_prior: alpha, each component's.
+        num_topics: K.
+    """
+    return 0.3 / float(np.sqrt(0.3 * concentration * num_topics + doc_topic_prior * num_topics**2))

@@ -1,0 +1,19 @@
+"""Result of one step of a chain of topics."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
+
+
+class Outcome(NamedTuple):
+    """Diagnostics of one step."""
+
+    result: int  # code of `geodrift.Result`
+    kinetic_temperature: float
+    acceptance: float  # of the topics' proposals; NaN without a Metropolis test
+    mixture_acceptance: float  # mean over the mixtures that were drawn
+    statistics: SufficientStatistics
+    topics: Float[np.ndarray, "K V"]  # where the statistics were computed
