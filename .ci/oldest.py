@@ -1,4 +1,4 @@
-"""Prints pip constraints: the oldest version that pyproject.toml allows of each package geodrift and its tests need."""
+"""Prints constraints for pip: the oldest versions, by pyproject.toml, of what geodrift and its tests need."""
 
 import re
 import tomllib
