@@ -1,9 +1,18 @@
 """Settings of every test."""
 
 import jax
+import jaxtyping
 import pytest
 
 jax.config.update("jax_enable_x64", True)
+
+
+@pytest.fixture
+def unchecked_types():
+    """For tests that pass arguments of wrong types on purpose, to see the library's own errors."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-Position: TypeAlias = PyTree[Float[Array, "..."], "P"]
-"""A point of a manifold: one array, or a pytree of arrays under a `Product`."""
+Position: TypeAlias = PyTree[Float[Array | np.ndarray, "..."], "P"]
+"""A point of a manifold: one array, of JAX or NumPy, or a pytree of arrays under a `Product`."""
 
 Tangent: TypeAlias = PyTree[Float[Array, "..."], "P"]
 """A tangent vector in ambient coordinates, with the structure and shapes of its position."""
