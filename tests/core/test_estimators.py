@@ -405,6 +405,7 @@ def test_likelihood_that_is_not_one_value_for_each_datum(likelihood, shape, vari
         ({"data_size": 5, "refresh_every": 0}, "refresh_every = 0"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(arguments, match):
     with pytest.raises(ValueError, match=match):
         Minibatch(log_likelihood, log_prior, **arguments)

@@ -339,6 +339,7 @@ PLAIN = Euclidean(3)
         (lambda: metrics.RMSProp(1.0, decay=0.0), r"decay = 0\.0"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(make, match):
     with pytest.raises(ValueError, match=match):
         make()

@@ -144,6 +144,7 @@ def test_schedules():
         (lambda: gd.schedules.WarmUp(1.0, 0.1, 0), "num_steps"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(make, match):
     with pytest.raises(ValueError, match=match):
         make()

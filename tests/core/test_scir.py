@@ -202,6 +202,7 @@ def test_a_schedule_is_followed_and_theta_may_be_zero():
     np.testing.assert_allclose(moved.position, expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments():
     estimator = MinibatchSum(one_hot, ALPHA, N)
     with pytest.raises(ValueError, match=r"step_size = 0\.0"):

@@ -1,4 +1,4 @@
-"""How many rows a minibatch has, and which rows of the data are drawn for one."""
+"""The length of a minibatch, and the random indices of its rows in the data."""
 
 import math
 
@@ -12,18 +12,20 @@ from geodrift._types import Batch, RandomKey
 def batch_indices(
     key: RandomKey, data_size: int, axes: tuple[int, ...], batch_size: int, replacement: bool
 ) -> Int[Array, "*axes batch"]:
-    """Uniform indices: independent ones, or distinct ones within each batch.
+    """Uniform random indices of the rows of minibatches.
 
     Args:
         key: Random key.
         data_size: N; indices are 0, ..., N - 1.
         axes: Axes in front; the batches along them are independent.
         batch_size: B.
-        replacement: Whether an index may occur twice in a batch.
+        replacement: Whether an index may occur twice in a batch; otherwise the indices of a batch are
+            distinct.
     """
     if replacement:
         return jax.random.randint(key, (*axes, batch_size), 0, data_size)
-    # Floyd's algorithm: step j draws from 0..j and, if that index is taken, takes j itself, which never is.
+    # Floyd's algorithm: step j draws from 0..j; if that index was drawn before, it takes j, which cannot have
+    # been.
     last = jnp.arange(data_size - batch_size, data_size)
     drawn = jax.random.randint(key, (math.prod(axes), batch_size), 0, last + 1)
 
@@ -38,10 +40,10 @@ def batch_indices(
 
 
 def batch_length(batch: Batch) -> int:
-    """The length of the leading axis.
+    """The length of the leading axis of a pytree of arrays.
 
     Raises:
-        ValueError: There is no array, or their lengths differ.
+        ValueError: There is no array, or the arrays differ in length.
     """
     shapes = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(batch)}
     if not shapes:

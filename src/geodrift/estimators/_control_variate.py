@@ -1,4 +1,4 @@
-"""A minibatch gradient with its noise reduced by the full gradient at a nearby centre."""
+"""A minibatch gradient with a control variate: the full gradient at a nearby centre."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
-    check_interval,
+    check_positive_integer,
     initial_variance,
     refreshed,
 )
@@ -33,16 +33,16 @@ from geodrift.manifolds import Euclidean, Manifold, Product
 
 
 class ControlVariateState(NamedTuple):
-    """What `ControlVariate` keeps between steps."""
+    """State of `ControlVariate`."""
 
     centre: Position
     full_gradient: Tangent  # of the log likelihood of all data, at the centre
-    variance: PyTree | None  # last Fisher estimate; None when none is kept
+    variance: PyTree | None  # last Fisher estimate; None when it is not stored
     count: Shared[Count]  # batches seen
 
 
 class ControlVariatePrepared(NamedTuple):
-    """What `ControlVariate` hands to the inner step."""
+    """What `ControlVariate.prepare` computes of a minibatch."""
 
     batch: Batch
     centre: Position
@@ -65,12 +65,13 @@ class ControlVariate(LikelihoodEstimator):
         centre: c. None takes the position at the start of the chain.
         refresh_every: Batches after which the centre moves to the current position, which costs a pass over
             the data; None keeps it.
-        noise_variance: As for `Minibatch`, of the differences.
-        refresh_variance_every: Batches between two Fisher estimates. Must be 1 with ``refresh_every``: the
-            noise grows with the distance from the centre, and an older estimate is of another centre; it is
-            then measured where the gradient is, at each inner step.
+        noise_variance: V, as for `Minibatch`; a Fisher estimate is that of the differences.
+        refresh_variance_every: Batches between two Fisher estimates. Must be 1 with ``refresh_every``,
+            because the noise grows with the distance from the centre and an older estimate belongs to
+            another centre; V is then estimated at each inner step, at the position of its gradient.
         replacement: Whether batches are drawn with replacement.
-        chunk_size: Data in one piece of the pass over the data; bounds its memory.
+        chunk_size: Data in one piece of a pass over the data; bounds its memory.
+        manifold: Where the tangent spaces of a Fisher estimate are; samplers set it with `on`.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -96,14 +97,14 @@ class ControlVariate(LikelihoodEstimator):
         manifold: Manifold | None = None,
     ) -> None:
         if refresh_every is not None:
-            check_interval("refresh_every", refresh_every)
-        check_interval("refresh_variance_every", refresh_variance_every)
+            check_positive_integer("refresh_every", refresh_every)
+        check_positive_integer("refresh_variance_every", refresh_variance_every)
         if refresh_every is not None and refresh_variance_every != 1:
             raise ValueError(
                 f"refresh_variance_every = {refresh_variance_every} with refresh_every = {refresh_every}:"
                 " must be 1, since the noise variance changes when the centre moves"
             )
-        check_interval("chunk_size", chunk_size)
+        check_positive_integer("chunk_size", chunk_size)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
         self.data_size = batch_length(self.data)
@@ -114,17 +115,17 @@ class ControlVariate(LikelihoodEstimator):
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def init(self, key: RandomKey, position: Position) -> ControlVariateState:
-        """The full gradient at the first centre: one pass over the data."""
+        """The state with the full gradient at the first centre: one pass over the data."""
         del key
         centre = position if self.centre is None else self.centre
         check_given_variance(self.variance, position, self.manifold)
-        variance = initial_variance(self.variance, position) if self._keeps_variance else None
+        variance = initial_variance(self.variance, position) if self._stores_variance else None
         return ControlVariateState(centre, self._full_gradient(centre), variance, jnp.zeros((), jnp.int32))
 
     def prepare(
         self, key: RandomKey, state: ControlVariateState, position: Position, batch: Batch
     ) -> tuple[ControlVariatePrepared, ControlVariateState]:
-        """Batch gradients at the centre, which first moves when that is due."""
+        """The full and the batch gradient at the centre, which first moves if a refreshment is due."""
         del key
         centre, full_gradient = state.centre, state.full_gradient
         if self.refresh_every is not None:
@@ -132,27 +133,27 @@ class ControlVariate(LikelihoodEstimator):
             centre, full_gradient = jax.lax.cond(
                 due, lambda: (position, self._full_gradient(position)), lambda: (centre, full_gradient)
             )
-        kept = state.variance
-        if self._keeps_variance:
-            kept = refreshed(
+        stored = state.variance
+        if self._stores_variance:
+            stored = refreshed(
                 state.count,
                 self.refresh_variance_every,
                 lambda: self._fisher(position, self.noisy_terms(position, state, batch)),
-                kept,
+                stored,
             )
-        variance = kept if isinstance(self.variance, Fisher) else self.variance
+        variance = stored if isinstance(self.variance, Fisher) else self.variance
         anchor = _tree.sub(full_gradient, self._scaled_gradient(centre, batch))
-        state = ControlVariateState(centre, full_gradient, kept, state.count + 1)
+        state = ControlVariateState(centre, full_gradient, stored, state.count + 1)
         return ControlVariatePrepared(batch, centre, anchor, variance), state
 
     def gradient(self, position: Position, prepared: ControlVariatePrepared) -> Tangent:
-        """The scaled batch gradient plus the anchor."""
+        """The prior's gradient, the scaled batch gradient and the anchor, summed."""
         likelihood = _tree.add(self._scaled_gradient(position, prepared.batch), prepared.anchor)
         return _tree.add(jax.grad(self.log_prior)(position), likelihood)
 
     def noise_variance(self, position: Position, prepared: ControlVariatePrepared) -> NoiseVariance:
-        """The V given or last estimated; with a moving centre, estimated at this very position."""
-        if isinstance(self.variance, Fisher) and not self._keeps_variance:
+        """V as given or last estimated; with a moving centre, estimated at this position."""
+        if isinstance(self.variance, Fisher) and not self._stores_variance:
             # Not in `prepare`: there the centre may just have moved to the position, where the noise is 0,
             # while the gradient is taken a drift away.
             return self._fisher(position, self.noisy_terms(position, prepared, prepared.batch))
@@ -161,25 +162,26 @@ class ControlVariate(LikelihoodEstimator):
     def noisy_terms(
         self, position: Position, state: ControlVariateState | ControlVariatePrepared, batch: Batch
     ) -> PyTree:
-        """The differences of the data's gradients from those at the centre."""
+        """Each datum's gradient at the position less that at the centre: leaves ``[batch, *leaf]``."""
         here, there = (self.per_datum_gradients(x, batch) for x in (position, state.centre))
         return _tree.sub(here, there)
 
     @property
-    def _keeps_variance(self) -> bool:
+    def _stores_variance(self) -> bool:
         return isinstance(self.variance, Fisher) and self.refresh_every is None
 
     def _full_gradient(self, position: Position) -> Tangent:
+        """Gradient of the log likelihood of all data, in chunks."""
         size, chunk = self.data_size, min(self.chunk_size, self.data_size)
 
         def gradient(rows: Batch) -> Tangent:
             return jax.grad(lambda p: jnp.sum(self.log_likelihoods(p, rows)))(position)
 
-        def chunk_gradient(i: Count, total: Tangent) -> Tangent:
+        def add_chunk(i: Count, total: Tangent) -> Tangent:
             rows = jax.tree.map(lambda a: jax.lax.dynamic_slice_in_dim(a, i * chunk, chunk), self.data)
             return _tree.add(total, gradient(rows))
 
-        total = jax.lax.fori_loop(0, size // chunk, chunk_gradient, jax.tree.map(jnp.zeros_like, position))
+        total = jax.lax.fori_loop(0, size // chunk, add_chunk, jax.tree.map(jnp.zeros_like, position))
         if size % chunk:
             total = _tree.add(total, gradient(jax.tree.map(lambda a: a[size - size % chunk :], self.data)))
         return total

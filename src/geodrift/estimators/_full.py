@@ -1,4 +1,4 @@
-"""The exact gradient."""
+"""The exact gradient of a log density."""
 
 import equinox as eqx
 import jax
@@ -18,14 +18,14 @@ class Full(Estimator):
     log_density: LogDensity = eqx.field(static=True)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:
-        """Nothing is kept."""
+        """The empty state."""
         del key, position
         return ()
 
     def prepare(
         self, key: RandomKey, state: tuple[()], position: Position, batch: Batch
     ) -> tuple[tuple[()], tuple[()]]:
-        """Nothing to prepare; ``batch`` is ignored."""
+        """Nothing; ``batch`` is ignored."""
         del key, position, batch
         return (), state
 
@@ -35,9 +35,9 @@ class Full(Estimator):
         return jax.grad(self.log_density)(position)
 
     def value_and_gradient(self, position: Position) -> tuple[Scalar, Tangent]:
-        """Log density and gradient."""
+        """The log density, and its gradient in ambient coordinates."""
         return jax.value_and_grad(self.log_density)(position)
 
     def noise_variance(self, position: Position, prepared: tuple[()]) -> None:
-        """No noise."""
+        """None: the gradient has no noise."""
         del position, prepared

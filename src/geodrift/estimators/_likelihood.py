@@ -1,8 +1,8 @@
-"""What the estimators of a log prior plus a sum of log likelihoods share."""
+"""The base of the estimators for a log prior plus a sum of log likelihoods."""
 
 import abc
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -15,12 +15,14 @@ from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._noise import Fisher, fisher_variance
 from geodrift.manifolds import Manifold
 
+_Kind = TypeVar("_Kind", bound="LikelihoodEstimator")
+
 
 class Rows(NamedTuple):
-    """A batch that knows which data it holds, for estimators that keep something of each datum."""
+    """A batch with the indices of its data, for estimators that store something for each datum."""
 
-    index: Int[Array, " batch"]
-    data: Batch
+    index: Int[Array, " batch"]  # row numbers in the whole data set
+    data: Batch  # these rows
 
 
 class LikelihoodEstimator(Estimator):
@@ -34,24 +36,33 @@ class LikelihoodEstimator(Estimator):
     data_size: int = eqx.field(static=True)
 
     takes_rows: ClassVar[bool] = False
-    """Whether batches are `Rows`; `geodrift.sample` makes them of plain data."""
+    """Whether batches must be `Rows`; `geodrift.sample` makes them from plain data."""
 
     @abc.abstractmethod
     def noisy_terms(self, position: Position, state: Any, batch: Batch) -> PyTree:
-        """The vectors, one a datum, whose scaled sum over a batch carries the noise: ``[batch, *leaf]``."""
+        """One vector for each datum, whose scaled sum over the batch has all of the gradient's noise.
 
-    def on(self, manifold: Manifold) -> Self:
-        """The same estimator, with its Fisher estimates in this manifold's tangent spaces."""
+        Args:
+            position: Where.
+            state: The estimator's state.
+            batch: The minibatch.
+
+        Returns:
+            A pytree like the position, leaves ``[batch, *leaf]``.
+        """
+
+    def on(self: _Kind, manifold: Manifold) -> _Kind:
+        """The same estimator, with Fisher estimates in this manifold's tangent spaces."""
         return self._replace(manifold=manifold)
 
-    def on_all_data(self) -> Self:
-        """The same estimator for batches drawn without replacement, without a given V: no noise."""
-        # A Fisher estimate without replacement is 0 by itself, and the kept state stays of one form.
+    def on_all_data(self: _Kind) -> _Kind:
+        """The same estimator for batches that are the whole data set, whose gradients have no noise."""
+        # A Fisher estimate without replacement is then 0; making it leaves the state's structure as it is.
         variance = self.variance if isinstance(self.variance, Fisher) else None
         return self._replace(variance=variance, replacement=False)
 
     def noise_variance(self, position: Position, prepared: Any) -> NoiseVariance:
-        """The V given or last estimated."""
+        """V as given or last estimated."""
         del position
         return prepared.variance
 
@@ -59,8 +70,8 @@ class LikelihoodEstimator(Estimator):
         """The log likelihood of each datum of a batch.
 
         Raises:
-            ValueError: The batch's arrays differ in length, or ``log_likelihood`` gives anything but one
-                value for each datum.
+            ValueError: The batch's arrays differ in length, or ``log_likelihood`` does not return one value
+                for each datum.
         """
         size = batch_length(batch)
         values = self.log_likelihood(position, batch)
@@ -72,12 +83,12 @@ class LikelihoodEstimator(Estimator):
         return values
 
     def _scaled_gradient(self, position: Position, batch: Batch) -> Tangent:
-        """N/B times the sum of the batch's gradients."""
+        """N/B times the gradient of the batch's log likelihood."""
         scale = self.data_size / batch_length(batch)
         return jax.grad(lambda p: scale * jnp.sum(self.log_likelihoods(p, batch)))(position)
 
     def per_datum_gradients(self, position: Position, batch: Batch) -> PyTree:
-        """Gradient of each datum's log likelihood: leaves ``[batch, *leaf]``."""
+        """The gradient of each datum's log likelihood: leaves ``[batch, *leaf]``."""
 
         def one(datum: Batch) -> Position:
             rows = jax.tree.map(lambda a: a[None], datum)
@@ -86,12 +97,13 @@ class LikelihoodEstimator(Estimator):
         return jax.vmap(one)(batch)
 
     def _fisher(self, position: Position, terms: PyTree) -> PyTree:
+        """V estimated from the batch's `noisy_terms`."""
         return fisher_variance(
             self.variance, self.manifold, position, terms, self.data_size, self.replacement
         )
 
-    def _replace(self, **changes: Any) -> Self:
-        """A copy with other fields; past the constructor, whose arguments are not the fields."""
+    def _replace(self: _Kind, **changes: Any) -> _Kind:
+        """A copy with these fields changed, made without the constructor, whose arguments are others."""
         new = object.__new__(type(self))
         for field in dataclasses.fields(self):
             value = changes.get(field.name, getattr(self, field.name))

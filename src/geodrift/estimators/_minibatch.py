@@ -1,4 +1,4 @@
-"""The gradient of a minibatch, scaled to the data."""
+"""The gradient of a minibatch, scaled to the size of the data set."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
-    check_interval,
+    check_positive_integer,
     initial_variance,
     refreshed,
 )
@@ -32,14 +32,14 @@ from geodrift.manifolds import Euclidean, Manifold, Product
 
 
 class MinibatchState(NamedTuple):
-    """What `Minibatch` keeps between steps."""
+    """State of `Minibatch`."""
 
     variance: PyTree | None  # last Fisher estimate; None when none is made
     count: Shared[Count]  # batches seen
 
 
 class MinibatchPrepared(NamedTuple):
-    """What `Minibatch` hands to the inner step."""
+    """What `Minibatch.prepare` returns for the inner step."""
 
     batch: Batch
     variance: NoiseVariance
@@ -48,7 +48,9 @@ class MinibatchPrepared(NamedTuple):
 class Minibatch(LikelihoodEstimator):
     r"""Prior gradient plus N/B times the sum of a batch's likelihood gradients.
 
-    Liu et al. (2016), section 2.
+    .. math:: \nabla \log p_0(x) + \frac{N}{B} \sum_b g_b(x)
+
+    with :math:`g_b` the gradient of one datum's log likelihood; Welling & Teh (2011), eq. 4.
 
     Args:
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
@@ -57,11 +59,13 @@ class Minibatch(LikelihoodEstimator):
         noise_variance: The V that samplers subtract from the noise they inject: None (V is ignored); a
             prefix of the position's tree of numbers, arrays that broadcast to the leaf (a variance for each
             entry) or matrices ``[..., n, n]``, for a leaf ``[n, n]`` as ``[1, n, n]``; or
-            ``"scalar-fisher"`` or ``"diagonal-fisher"``: estimated from the batch's own gradients. The
-            diagonal form is that of the ambient coordinates and only approximate in the normal direction;
-            the scalar form has the exact trace over the tangent space.
+            ``"scalar-fisher"`` or ``"diagonal-fisher"``: the empirical Fisher information, estimated from
+            the sample variance of the batch's gradients. The scalar form has the right trace over the
+            tangent space; the diagonal form is the variance of each ambient coordinate, which on a curved
+            manifold is an approximation.
         refresh_every: Batches between two Fisher estimates. An estimate costs about one more gradient.
         replacement: Whether batches are drawn with replacement; `geodrift.sample` draws them so.
+        manifold: Where the tangent spaces of a Fisher estimate are; samplers set it with `on`.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -79,15 +83,15 @@ class Minibatch(LikelihoodEstimator):
         replacement: bool = True,
         manifold: Manifold | None = None,
     ) -> None:
-        check_interval("data_size", data_size)
-        check_interval("refresh_every", refresh_every)
+        check_positive_integer("data_size", data_size)
+        check_positive_integer("refresh_every", refresh_every)
         self.log_likelihood, self.log_prior, self.data_size = log_likelihood, log_prior, data_size
         self.variance = as_noise_variance(noise_variance)
         self.refresh_every, self.replacement = refresh_every, bool(replacement)
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def init(self, key: RandomKey, position: Position) -> MinibatchState:
-        """No batch seen."""
+        """The state before the first batch."""
         del key
         check_given_variance(self.variance, position, self.manifold)
         variance = initial_variance(self.variance, position) if isinstance(self.variance, Fisher) else None
@@ -96,7 +100,7 @@ class Minibatch(LikelihoodEstimator):
     def prepare(
         self, key: RandomKey, state: MinibatchState, position: Position, batch: Batch
     ) -> tuple[MinibatchPrepared, MinibatchState]:
-        """The batch itself, and a new Fisher estimate when one is due."""
+        """The batch itself, and V: a new Fisher estimate if one is due."""
         del key
         variance = self.variance
         if isinstance(variance, Fisher):
@@ -110,7 +114,7 @@ class Minibatch(LikelihoodEstimator):
         return MinibatchPrepared(batch, variance), state._replace(count=state.count + 1)
 
     def gradient(self, position: Position, prepared: MinibatchPrepared) -> Tangent:
-        """The scaled gradient of the batch."""
+        """The prior's gradient plus the scaled gradient of the batch."""
 
         def log_density(p: Position) -> Scalar:
             values = self.log_likelihoods(p, prepared.batch)
@@ -119,6 +123,6 @@ class Minibatch(LikelihoodEstimator):
         return jax.grad(log_density)(position)
 
     def noisy_terms(self, position: Position, state: MinibatchState, batch: Batch) -> PyTree:
-        """The data's gradients."""
+        """Each datum's gradient: leaves ``[batch, *leaf]``."""
         del state
         return self.per_datum_gradients(position, batch)

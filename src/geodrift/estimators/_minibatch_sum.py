@@ -1,7 +1,7 @@
-"""An unbiased estimate of a sum over the data, for samplers that one drives instead of a gradient."""
+"""An unbiased estimate of a sum over the data, for samplers that need such a sum and no gradient."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,13 +9,14 @@ from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Position, RandomKey
-from geodrift.estimators._noise import check_interval
+from geodrift.estimators._noise import check_positive_integer
 
-Contributions = Callable[[RandomKey, Position, Batch], Float[Array, "batch ..."]]
+Contributions: TypeAlias = Callable[[RandomKey, Position, Batch], Float[Array, "batch ..."]]
+"""What each datum of a batch adds to the sum: ``contributions(key, position, batch) -> [batch, ...]``."""
 
 
 class Reference(NamedTuple):
-    """What `MinibatchSum` subtracts from each datum's contribution, and its sum over all data.
+    """The control variate of `MinibatchSum`: a value for each datum, and its sum over all data.
 
     Attributes:
         contributions: ``contributions(batch) -> [batch, ...]``, at a fixed reference.
@@ -30,7 +31,7 @@ class Reference(NamedTuple):
 
 
 class MinibatchSum(eqx.Module):
-    r"""``constant + (N/B) sum of a batch's contributions``, drawn afresh at each step.
+    r"""``constant + (N/B) sum of a batch's contributions``, computed from a new batch at each step.
 
     For `geodrift.samplers.SCIR` it is a-hat = alpha + (N/n) sum z, Baker et al. (2018), section 2.1, with z
     the data's allocations; for `geodrift.samplers.ExponentialOU` it is mu-hat. Unbiased for batches with and
@@ -40,8 +41,8 @@ class MinibatchSum(eqx.Module):
 
     .. math:: c + \sum_i r_i + \frac{N}{B} \sum_{b} (z_b - r_b),
 
-    unbiased too, and **not positive**: where data with a large r have a small z it falls below 0, and what
-    raises it to ``reference.lowest`` biases it upwards. No factor in front of r mends that: see
+    unbiased too, but **not always positive**: it falls below 0 where data with a large r have a small z, and
+    raising it to ``reference.lowest`` then biases it upwards. No factor in front of r avoids that: see
     [the explanation page](../explanation/scir.md).
 
     Args:
@@ -63,15 +64,15 @@ class MinibatchSum(eqx.Module):
     reference: Reference | None = None
 
     def __check_init__(self) -> None:
-        check_interval("data_size", self.data_size)
+        check_positive_integer("data_size", self.data_size)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:
-        """Nothing is kept."""
+        """The empty state."""
         del key, position
         return ()
 
     def prepare(self, key: RandomKey, state: tuple[()], position: Position, batch: Batch) -> tuple[Any, Any]:
-        """The estimate at this position, and the state: ``(estimate, state)``."""
+        """The estimate for this batch, and the state: ``(estimate, state)``."""
         z = self.contributions(key, position, batch)
         scale = self.data_size / z.shape[0]
         if self.reference is None:
@@ -81,5 +82,5 @@ class MinibatchSum(eqx.Module):
         return jnp.maximum(estimate, self.reference.lowest), state
 
     def on_all_data(self) -> "MinibatchSum":
-        """The same estimator: of all data the sum is exact."""
+        """The same estimator: of the whole data set the sum is exact."""
         return self

@@ -1,4 +1,4 @@
-"""A mode of the posterior from minibatches: where to put the centre of a control variate."""
+"""A mode of the posterior by stochastic gradients: the centre of a control variate."""
 
 from typing import Any, NamedTuple
 
@@ -11,12 +11,12 @@ from geodrift._tree import as_float_arrays
 from geodrift._types import Count, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators._batch_rows import batch_indices, batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
-from geodrift.estimators._noise import check_interval
+from geodrift.estimators._noise import check_positive_integer
 from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
 from geodrift.schedules import check_positive
 
-# Of the running means of the gradient and of its square (Adam's).
-_MOMENTUM, _MEMORY, _TINY = 0.9, 0.999, 1e-12
+# Kingma & Ba (2015), Algorithm 1; their epsilon is 1e-8.
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-12
 
 
 def find_mode(
@@ -32,10 +32,10 @@ def find_mode(
 ) -> Position:
     r"""A position near a mode of the log density, by stochastic gradients.
 
-    Adam (Kingma & Ba, 2015) with a learning rate that falls to 0 along a cosine, along geodesics. Entries of
-    a Euclidean leaf have a scale of their own; a leaf of another manifold has one scale, so that the
-    direction stays tangent. Good enough for the centre of a `ControlVariate`, whose noise is that of the
-    distance from it: within a posterior standard deviation after a pass or two over the data.
+    Adam (Kingma & Ba, 2015, Algorithm 1) along geodesics, with a learning rate that falls to 0 along a
+    cosine. Each entry of a Euclidean leaf has its own scale; a leaf of another manifold has one scale, so
+    that the direction stays tangent. After one or two passes over the data the position is within a posterior
+    standard deviation of the mode, which is near enough for the centre of a `ControlVariate`.
 
     Args:
         key: Random key.
@@ -46,7 +46,10 @@ def find_mode(
         initial: Where to start.
         batch_size: B.
         num_steps: Steps; N/B of them are one pass over the data.
-        learning_rate: Length of the first steps, in the position's own units, for each entry.
+        learning_rate: Length of the first steps, for each entry, in the position's unit.
+
+    Returns:
+        The last position.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -54,8 +57,8 @@ def find_mode(
     size = batch_length(data)
     if size != estimator.data_size:
         raise ValueError(f"data has {size} rows: the estimator's data_size is {estimator.data_size}")
-    check_interval("num_steps", num_steps)
-    check_interval("batch_size", batch_size)
+    check_positive_integer("num_steps", num_steps)
+    check_positive_integer("batch_size", batch_size)
     if batch_size > size:
         raise ValueError(
             f"batch_size = {batch_size}: must be a whole number from 1 to {size}, the data's rows"
@@ -63,18 +66,18 @@ def find_mode(
     rate = as_float_arrays(learning_rate)
     check_positive("learning_rate", rate)
     initial, data = as_float_arrays(initial), jax.tree.map(jnp.asarray, data)
-    return _descend(key, estimator, manifold, data, initial, batch_size, num_steps, rate)
+    return _adam(key, estimator, manifold, data, initial, batch_size, num_steps, rate)
 
 
-class _Descent(NamedTuple):
+class _AdamState(NamedTuple):
     position: Position
-    kept: Any  # the estimator's state
-    mean: Tangent  # of the gradient, running
-    square: PyTree  # of its square
+    estimator: Any  # the estimator's state
+    mean: Tangent  # running mean of the gradient
+    square: PyTree  # running mean of its square
 
 
 @eqx.filter_jit
-def _descend(
+def _adam(
     key: RandomKey,
     estimator: LikelihoodEstimator,
     manifold: Manifold,
@@ -86,35 +89,36 @@ def _descend(
 ) -> Position:
     key_init, key_steps = jax.random.split(key)
 
-    def step(count: Count, descent: _Descent) -> _Descent:
-        position, kept, mean, square = descent
+    def step(count: Count, state: _AdamState) -> _AdamState:
+        position, estimator_state, mean, square = state
         key_batch, key_prepare = jax.random.split(jax.random.fold_in(key_steps, count))
         index = batch_indices(key_batch, estimator.data_size, (), batch_size, estimator.replacement)
         batch = jax.tree.map(lambda a: a[index], data)
         batch = Rows(index, batch) if estimator.takes_rows else batch
-        prepared, kept = estimator.prepare(key_prepare, kept, position, batch)
+        prepared, estimator_state = estimator.prepare(key_prepare, estimator_state, position, batch)
         gradient = manifold.riemannian_gradient(position, estimator.gradient(position, prepared))
-        mean = manifold.to_tangent(position, _running(_MOMENTUM, mean, gradient))
-        square = _running(_MEMORY, square, _squares(manifold, position, gradient))
+        mean = manifold.to_tangent(position, _running_mean(_BETA_1, mean, gradient))
+        square = _running_mean(_BETA_2, square, _squares(manifold, position, gradient))
         length = rate * (1 + jnp.cos(jnp.pi * count / num_steps)) / 2
-        length = length * jnp.sqrt(1 - _MEMORY ** (count + 1)) / (1 - _MOMENTUM ** (count + 1))
+        length = length * jnp.sqrt(1 - _BETA_2 ** (count + 1)) / (1 - _BETA_1 ** (count + 1))
         direction = jax.tree.map(
-            lambda m, s: (length * m / (jnp.sqrt(s) + _TINY)).astype(m.dtype), mean, square
+            lambda m, s: (length * m / (jnp.sqrt(s) + _EPSILON)).astype(m.dtype), mean, square
         )
-        return _Descent(manifold.geodesic(position, direction, 1.0)[0], kept, mean, square)
+        position, _ = manifold.geodesic(position, direction, 1.0)
+        return _AdamState(position, estimator_state, mean, square)
 
     zeros = jax.tree.map(jnp.zeros_like, initial)
     squares = _squares(manifold, initial, zeros)
-    start = _Descent(initial, estimator.init(key_init, initial), zeros, squares)
+    start = _AdamState(initial, estimator.init(key_init, initial), zeros, squares)
     return jax.lax.fori_loop(0, num_steps, step, start).position
 
 
-def _running(memory: float, mean: PyTree, new: PyTree) -> PyTree:
-    return jax.tree.map(lambda m, x: memory * m + (1 - memory) * x, mean, new)
+def _running_mean(weight: float, mean: PyTree, new: PyTree) -> PyTree:
+    return jax.tree.map(lambda m, x: weight * m + (1 - weight) * x, mean, new)
 
 
 def _squares(manifold: Manifold, position: Position, gradient: Tangent) -> PyTree:
-    """Of each entry of a Euclidean leaf; the mean over any other leaf, which keeps a direction tangent."""
+    """The squared gradient: of each entry of a Euclidean leaf; of another leaf the mean over its entries."""
     leaves, structure = jax.tree.flatten(gradient)
     rows = zip(leaf_manifolds(manifold, position), leaves, strict=True)
     squares = [g * g if isinstance(m, Euclidean) else jnp.mean(g * g) for m, g in rows]

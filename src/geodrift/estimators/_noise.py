@@ -1,4 +1,4 @@
-"""The variance of a minibatch gradient, given or estimated from its data's gradients (empirical Fisher)."""
+"""The noise variance of a minibatch gradient: given, or estimated by the empirical Fisher information."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,14 @@ _KINDS = ("scalar-fisher", "diagonal-fisher")
 
 
 class Fisher(eqx.Module):
-    """Says that the noise variance is to be estimated, and in which form."""
+    """In place of a noise variance: estimate it, in this form.
+
+    Args:
+        kind: ``"scalar-fisher"`` or ``"diagonal-fisher"``.
+
+    Raises:
+        ValueError: ``kind`` is neither.
+    """
 
     kind: str = eqx.field(static=True)
 
@@ -28,14 +35,14 @@ class Fisher(eqx.Module):
 
 
 def as_noise_variance(given: Any) -> Fisher | NoiseVariance:
-    """The field's form of the argument ``noise_variance``."""
+    """The value of the field ``variance`` for the argument ``noise_variance``."""
     if given is None or isinstance(given, Fisher):
         return given
     return Fisher(given) if isinstance(given, str) else as_float_arrays(given)
 
 
 def check_given_variance(variance: Fisher | NoiseVariance, position: Position, manifold: Manifold) -> None:
-    """Raise ValueError where a given V may be a matrix as well as one variance for each entry of a leaf."""
+    """Raise ValueError where a given V can be read both as a matrix and as a variance for each entry."""
     if variance is None or isinstance(variance, Fisher):
         return
     manifolds = leaf_manifolds(manifold, position)
@@ -54,7 +61,7 @@ def check_given_variance(variance: Fisher | NoiseVariance, position: Position, m
 
 
 def initial_variance(fisher: Fisher, position: Position) -> PyTree:
-    """Zeros in the form that `fisher_variance` returns."""
+    """Zeros of the shapes that `fisher_variance` returns."""
     if fisher.kind == "scalar-fisher":
         return jax.tree.map(lambda x: jnp.zeros((), x.dtype), position)
     return jax.tree.map(jnp.zeros_like, position)
@@ -71,15 +78,15 @@ def fisher_variance(
     r"""Estimated covariance of the tangent part of :math:`(N/B) \sum_b g_b`.
 
     :math:`(N^2/B) s^2`, with :math:`s^2` the sample variance (divisor B - 1) of the data's tangent
-    gradients; without replacement times :math:`1 - B/N`. The scalar form is the trace over the dimension of
-    the tangent space, leaf by leaf, the diagonal form the variance of each ambient coordinate. Unbiased in
-    both cases.
+    gradients, times :math:`1 - B/N` without replacement. The scalar form is the trace divided by the
+    dimension of the tangent space, leaf by leaf; the diagonal form is the variance of each ambient
+    coordinate. Both are unbiased.
 
     Args:
         fisher: The form.
         manifold: Gives the tangent spaces.
         position: Where the gradients were taken.
-        gradients: Leaves ``[batch, *leaf]``.
+        gradients: The data's gradients, leaves ``[batch, *leaf]``.
         data_size: N.
         replacement: Whether the batch was drawn with replacement.
 
@@ -93,7 +100,7 @@ def fisher_variance(
     leaves, structure = jax.tree.flatten(position)
 
     def variance(m: Manifold, x: Array, g: Array) -> Array:
-        # A pass over the mean first: the difference of two sums of squares loses all digits near a mode.
+        # The mean is subtracted first: the difference of two sums of squares loses all digits near a mode.
         tangent = jax.vmap(m.riemannian_gradient, (None, 0))(x, g - jnp.mean(g, axis=0))
         if fisher.kind == "scalar-fisher":
             squares = jax.vmap(m.inner, (None, 0, 0))(x, tangent, tangent)
@@ -104,17 +111,17 @@ def fisher_variance(
     return jax.tree.unflatten(structure, [variance(*row) for row in rows])
 
 
-def refreshed(count: Count, every: int, estimate: Callable[[], PyTree], kept: PyTree) -> PyTree:
-    """A new estimate at every ``every``-th count, else the kept one."""
+def refreshed(count: Count, every: int, estimate: Callable[[], PyTree], stored: PyTree) -> PyTree:
+    """A new estimate where ``count`` is a multiple of ``every``, else the stored one."""
     if every == 1:
         return estimate()
-    return jax.lax.cond(count % every == 0, estimate, lambda: kept)
+    return jax.lax.cond(count % every == 0, estimate, lambda: stored)
 
 
-def check_interval(name: str, steps: int | None) -> None:
-    """Raise ValueError unless ``steps`` is a positive integer."""
-    if not isinstance(steps, int) or steps < 1:
-        raise ValueError(f"{name} = {steps!r}: must be a whole number of steps, 1 or more")
+def check_positive_integer(name: str, value: Any) -> None:
+    """Raise ValueError unless ``value`` is a positive integer."""
+    if not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")
 
 
 def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

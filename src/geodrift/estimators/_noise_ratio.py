@@ -1,4 +1,4 @@
-"""How much of the plain minibatch's gradient noise an estimator leaves."""
+"""The gradient noise of an estimator compared with that of a plain minibatch."""
 
 from typing import Any
 
@@ -18,23 +18,23 @@ from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
 def noise_ratio(
     estimator: Estimator, state: Any, position: Position, data: PyTree, chunk_size: int = 1024
 ) -> float:
-    r"""Noise variance of an estimator over that of a plain minibatch of the same size and scheme.
+    r"""Noise variance of an estimator divided by that of a plain minibatch, drawn in the same way.
 
     .. math:: \frac{\sum_n |a_n - \bar a|^2}{\sum_n |g_n - \bar g|^2}
 
-    with :math:`g_n` the data's gradients at the position and :math:`a_n` what the estimator sums in their
-    place: exact, from one pass over the data. It is the ratio of the traces over the tangent space, the same
-    for every batch size. 1 for `Minibatch`, 0 for `Full`.
+    with :math:`g_n` the data's gradients at the position and :math:`a_n` the terms that the estimator sums in
+    their place (`noisy_terms`): exact, from one pass over the data. It is the ratio of the variances' traces
+    over the tangent space, which does not depend on the batch size. 1 for `Minibatch`, 0 for `Full`.
 
     Args:
         estimator: With a likelihood; ``estimator.on(manifold)`` measures in the tangent space.
-        state: What the estimator keeps, of one chain: ``sampler_state.estimator`` or ``estimator.init(...)``.
-        position: Where.
+        state: The estimator's state of one chain: ``sampler_state.estimator`` or ``estimator.init(...)``.
+        position: Where to measure.
         data: All the data, a pytree of arrays with leading axis N; memory-mapped arrays will do.
-        chunk_size: Data in one piece; bounds the memory.
+        chunk_size: Data in one piece of the pass; bounds its memory.
 
     Raises:
-        ValueError: The estimator has no likelihood, or the data are not the estimator's in number.
+        ValueError: The estimator has no likelihood, or the number of data is not the estimator's.
     """
     if isinstance(estimator, Full):
         return 0.0
@@ -43,7 +43,7 @@ def noise_ratio(
     size = batch_length(data)
     if size != estimator.data_size:
         raise ValueError(f"data has {size} rows: the estimator's data_size is {estimator.data_size}")
-    noise, plain = _Spread(), _Spread()
+    noise, plain = _SquaredDeviations(), _SquaredDeviations()
     for start in range(0, size, chunk_size):
         index = np.arange(start, min(start + chunk_size, size))
         rows = jax.tree.map(lambda a, index=index: jnp.asarray(a[index[0] : index[-1] + 1]), data)
@@ -53,14 +53,16 @@ def noise_ratio(
     return noise.total / plain.total
 
 
-class _Spread:
+class _SquaredDeviations:
     """The sum of squared distances from the mean, over vectors that come in pieces."""
 
     def __init__(self) -> None:
-        self.shift, self.sum, self.squares, self.number = None, 0.0, 0.0, 0
+        self.shift: Float[np.ndarray, " n"] | None = None
+        self.sum: Float[np.ndarray, " n"] | float = 0.0
+        self.squares, self.number = 0.0, 0
 
-    def add(self, vectors: np.ndarray) -> None:
-        """Take in ``[number, n]`` vectors."""
+    def add(self, vectors: Float[np.ndarray, "piece n"]) -> None:
+        """Count further vectors."""
         if self.shift is None:
             # Two large sums of squares would lose digits where the vectors share a large mean.
             self.shift = vectors.mean(axis=0)
@@ -71,7 +73,7 @@ class _Spread:
 
     @property
     def total(self) -> float:
-        """Of all vectors so far."""
+        """The sum over all vectors so far."""
         return self.squares - float(np.sum(self.sum**2)) / self.number
 
 
@@ -79,7 +81,7 @@ class _Spread:
 def _terms(
     estimator: LikelihoodEstimator, state: Any, position: Position, rows: PyTree, index: Int[Array, " batch"]
 ) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"]]:
-    """The estimator's terms and the data's gradients, in the tangent space and as vectors."""
+    """The estimator's `noisy_terms` and the data's gradients, tangent and flattened to vectors."""
     reduced = estimator.noisy_terms(position, state, Rows(index, rows) if estimator.takes_rows else rows)
     gradients = estimator.per_datum_gradients(position, rows)
     return _tangent(estimator, position, reduced), _tangent(estimator, position, gradients)

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 
 from geodrift import _tree
 from geodrift._types import (
+    Batch,
     Count,
     LogDensity,
     LogLikelihood,
@@ -20,12 +21,12 @@ from geodrift._types import (
 )
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
-from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance, check_interval
+from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance, check_positive_integer
 from geodrift.manifolds import Euclidean, Manifold, Product
 
 
 class SAGAState(NamedTuple):
-    """What `SAGA` keeps between steps."""
+    """State of `SAGA`."""
 
     table: PyTree  # each datum's last gradient: [N, *leaf]
     total: Tangent  # the sum of the table
@@ -33,7 +34,7 @@ class SAGAState(NamedTuple):
 
 
 class SAGAPrepared(NamedTuple):
-    """What `SAGA` hands to the inner step."""
+    """What `SAGA.prepare` returns for the inner step."""
 
     batch: Rows
     anchor: Tangent  # total less the scaled sum of the batch's entries
@@ -49,24 +50,26 @@ class SAGA(LikelihoodEstimator):
     al. (2016), Algorithm 1 (SAGA-LD). The table starts with a pass over the data. A step costs 2B gradients
     of one datum.
 
-    The table holds N gradients for each chain: N times the bytes of a position. Its sum is kept by adding
-    differences, whose rounding grows as the square root of the steps and stays far below the gradient's
-    noise.
+    The table has N gradients for each chain: N times the bytes of a position. Its sum is updated by adding
+    differences; the rounding error grows as the square root of the number of steps and stays far below the
+    gradient's noise.
 
     Args:
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
         log_prior: ``log_prior(position) -> scalar``.
         data: All the data, a pytree of arrays with leading axis N.
-        noise_variance: As for `Minibatch`, of the differences; measured at every batch, for nothing more.
+        noise_variance: V, as for `Minibatch`; a Fisher estimate is that of the differences, made at every
+            batch at no extra cost.
         replacement: Whether batches are drawn with replacement.
         chunk_size: Data in one piece of the pass over the data; bounds its memory.
-        max_table_bytes: The largest table, of one chain, that is accepted.
+        max_table_bytes: Largest size of the table of one chain.
+        manifold: Where the tangent spaces of a Fisher estimate are; samplers set it with `on`.
 
     Raises:
         ValueError: An argument is outside its range; in `init`, the table would be too large.
 
-    Its batches are `Rows`, which know their data's numbers. `geodrift.sample` makes them; who calls ``step``
-    gives ``Rows(index, batch)``.
+    Its batches are `Rows`, which carry the row numbers of their data. `geodrift.sample` makes them; in a loop
+    of your own give ``step`` the batch ``Rows(index, batch)``.
     """
 
     data: PyTree
@@ -86,8 +89,8 @@ class SAGA(LikelihoodEstimator):
         max_table_bytes: int = 2**30,
         manifold: Manifold | None = None,
     ) -> None:
-        check_interval("chunk_size", chunk_size)
-        check_interval("max_table_bytes", max_table_bytes)
+        check_positive_integer("chunk_size", chunk_size)
+        check_positive_integer("max_table_bytes", max_table_bytes)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
         self.data_size = batch_length(self.data)
@@ -97,11 +100,11 @@ class SAGA(LikelihoodEstimator):
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def table_bytes(self, position: Position) -> int:
-        """Bytes of the table of one chain at positions like this."""
+        """Bytes of the table of one chain whose position has these shapes and dtypes."""
         return self.data_size * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(position))
 
     def init(self, key: RandomKey, position: Position) -> SAGAState:
-        """The table at the start of the chain: one pass over the data."""
+        """The state with the table of the gradients at the start: one pass over the data."""
         del key
         check_given_variance(self.variance, position, self.manifold)
         needed = self.table_bytes(position)
@@ -121,9 +124,13 @@ class SAGA(LikelihoodEstimator):
         return SAGAState(table, total, jnp.zeros((), jnp.int32))
 
     def prepare(
-        self, key: RandomKey, state: SAGAState, position: Position, batch: Rows
+        self, key: RandomKey, state: SAGAState, position: Position, batch: Batch
     ) -> tuple[SAGAPrepared, SAGAState]:
-        """The batch's old entries, and the table with its new ones."""
+        """The anchor from the batch's old entries, and the table with its new ones.
+
+        Raises:
+            ValueError: The batch is not `Rows`.
+        """
         del key
         if not isinstance(batch, Rows):
             raise ValueError(
@@ -146,18 +153,18 @@ class SAGA(LikelihoodEstimator):
         return SAGAPrepared(batch, anchor, variance), state
 
     def gradient(self, position: Position, prepared: SAGAPrepared) -> Tangent:
-        """The scaled batch gradient plus the anchor."""
+        """The prior's gradient, the scaled batch gradient and the anchor, summed."""
         likelihood = _tree.add(self._scaled_gradient(position, prepared.batch.data), prepared.anchor)
         return _tree.add(jax.grad(self.log_prior)(position), likelihood)
 
     def noisy_terms(self, position: Position, state: SAGAState, batch: Rows) -> PyTree:
-        """The differences of the data's gradients from the table's."""
+        """Each datum's gradient at the position less its entry in the table: leaves ``[batch, *leaf]``."""
         old = jax.tree.map(lambda table: table[batch.index], state.table)
         return _tree.sub(self.per_datum_gradients(position, batch.data), old)
 
 
 def first_occurrences(index: Int[Array, " batch"]) -> Bool[Array, " batch"]:
-    """True at the first place of each number: a datum that a batch holds twice changes the table once."""
+    """Whether each entry is the first of its value: a datum that is twice in a batch changes the sum once."""
     order = jnp.argsort(index, stable=True)
     ordered = index[order]
     is_new = jnp.concatenate([jnp.ones(1, bool), ordered[1:] != ordered[:-1]])

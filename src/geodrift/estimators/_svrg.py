@@ -19,15 +19,17 @@ def SVRG(
 
     .. math:: \nabla \log p_0(x) + \sum_n g_n(\tilde x) + \frac{N}{B} \sum_b [g_b(x) - g_b(\tilde x)]
 
-    Dubey et al. (2016), Algorithm 2 (SVRG-LD), with the anchor at the chain's position itself. A batch costs
-    2B gradients of one datum, a refreshment N: N/m a step. The noise grows with the distance that the chain
-    covers in m steps; once that is the width of the posterior, a fixed centre at the mode is as good.
+    Dubey et al. (2016), Algorithm 2 (SVRG-LD), with the anchor :math:`\tilde x` at the chain's position
+    itself. A batch costs 2B gradients of one datum, and a refreshment N, which is N/m for each batch. The
+    noise grows with the distance that the chain moves in m batches; once that is the width of the posterior,
+    a fixed centre at the mode is as good.
 
     Args:
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
         log_prior: ``log_prior(position) -> scalar``.
         data: All the data, a pytree of arrays with leading axis N.
-        refresh_every: m; N/B makes the passes over the data as dear as the batches.
+        refresh_every: m, batches between two refreshments. With m = N/B the passes over the data cost half
+            as much as the batches.
         **options: ``noise_variance``, ``replacement`` and ``chunk_size``, as for `ControlVariate`.
 
     Raises:

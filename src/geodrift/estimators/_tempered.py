@@ -1,4 +1,4 @@
-"""The gradient of a power of the density."""
+"""The gradient of a tempered density, ``p^beta``."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from geodrift.manifolds import Manifold
 
 
 class Tempered(Estimator):
-    """The estimator of ``beta log p``: gradient times beta, noise variance times its square.
+    """An estimator for ``beta log p``: another's gradient times beta, its noise variance times beta squared.
 
     Args:
-        estimator: Of ``log p``.
+        estimator: The estimator for ``log p``.
         inverse_temperature: beta.
     """
 
@@ -23,32 +23,32 @@ class Tempered(Estimator):
     inverse_temperature: Float[Array, ""]
 
     def init(self, key: RandomKey, position: Position) -> Any:
-        """The estimator's."""
+        """The state of the estimator for ``log p``."""
         return self.estimator.init(key, position)
 
     def prepare(self, key: RandomKey, state: Any, position: Position, batch: Batch) -> tuple[Any, Any]:
-        """The estimator's."""
+        """What the estimator for ``log p`` prepares, and its new state."""
         return self.estimator.prepare(key, state, position, batch)
 
     def gradient(self, position: Position, prepared: Any) -> Tangent:
-        """Times beta."""
+        """The gradient of ``beta log p``."""
         return _scaled(self.inverse_temperature, self.estimator.gradient(position, prepared))
 
     def noise_variance(self, position: Position, prepared: Any) -> NoiseVariance:
-        """Times beta squared."""
+        """Covariance of that gradient's noise."""
         return _scaled(self.inverse_temperature**2, self.estimator.noise_variance(position, prepared))
 
     def on(self, manifold: Manifold) -> "Tempered":
-        """The same, on the manifold."""
+        """The same estimator, its noise measured in this manifold's tangent spaces."""
         return Tempered(self.estimator.on(manifold), self.inverse_temperature)
 
     def on_all_data(self) -> "Tempered":
-        """The same, without noise."""
+        """The same estimator for batches that are the whole data set, whose gradients have no noise."""
         return Tempered(self.estimator.on_all_data(), self.inverse_temperature)
 
 
 def tempered(estimator: Estimator, inverse_temperature: Float[Array, ""]) -> Estimator:
-    """`Tempered`, or a `Full` of the power where the estimator is one, which has a value too."""
+    """`Tempered`; for a `Full` estimator another `Full`, which has the tempered log density too."""
     if type(estimator) is not Full:
         return Tempered(estimator, inverse_temperature)
     return Full(lambda x: inverse_temperature * estimator.log_density(x))

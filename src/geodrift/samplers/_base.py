@@ -1,7 +1,7 @@
 """The protocol of a sampler, and the information that every step returns."""
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,28 +17,38 @@ from geodrift.schedules import as_schedule
 
 
 class StepInfo(NamedTuple):
-    """What a step reports, the same for every sampler."""
+    """Diagnostics of one step, the same for every sampler."""
 
     result: Int[Array, ""]  # a `Result` code
-    residual: Float[Array, ""]  # the manifold's residual of the new position
+    residual: Float[Array, ""]  # `Manifold.residual` of the new position; 0 on the manifold
     kinetic_temperature: Float[Array, ""]  # v.v over the manifold's dimension, at the end of the step
-    gradient_norm: Float[Array, ""]  # of the last gradient, tangent part
+    gradient_norm: Float[Array, ""]  # norm of the last gradient's tangent part
     acceptance: Float[Array, ""]  # probability of the Metropolis test; NaN where there is none
 
 
 class Sampler(eqx.Module):
     """A Markov kernel that leaves a law on a manifold invariant, exactly or as the step size goes to 0.
 
-    The state is a `NamedTuple` with the fields ``position`` and ``count``, the number of steps taken. Fields
-    that all chains share, ``count`` among them, are annotated `Shared`.
+    Every sampler has a ``manifold``, as a field or as a property. The state is a `NamedTuple` with the fields
+    ``position`` and ``count``, the number of steps taken. Fields that all chains share, ``count`` among them,
+    are annotated `Shared`.
     """
 
     runs_on_host: ClassVar[bool] = False
     """Whether ``step`` is Python that cannot be compiled; `geodrift.sample` then refuses the sampler."""
 
+    if TYPE_CHECKING:
+        # For the type checker alone: a real property would be taken for the default of a subclass's field.
+        @property
+        def manifold(self) -> Manifold: ...
+
     @abc.abstractmethod
     def init(self, key: RandomKey, position: Position) -> Any:
-        """The state at a position.
+        """The state before the first step.
+
+        Args:
+            key: Random key.
+            position: A point of the manifold.
 
         Raises:
             ValueError: The position is not on the manifold.
@@ -46,28 +56,31 @@ class Sampler(eqx.Module):
 
     @abc.abstractmethod
     def step(self, key: RandomKey, state: Any, batch: Batch = None) -> tuple[Any, StepInfo]:
-        """One draw.
+        """One step of the Markov chain.
 
         Args:
             key: Random key of this step.
-            state: From `init` or the last step.
-            batch: Data with leading axis ``[batch]``, or ``[L, batch]`` where each of L inner steps takes
-                its own, as `batch_axes` says; None when the estimator needs none.
+            state: From `init` or the previous step.
+            batch: Data with leading axis ``[batch]``, or ``[L, batch]`` where each of L inner steps has its
+                own minibatch: the axes in front of ``[batch]`` are `batch_axes`. None when the estimator
+                needs no data.
+
+        Returns:
+            The new state, and the step's `StepInfo`.
         """
 
     def check_start(self, positions: Position) -> None:
-        """What the driver asks of the chains' starting positions, before anything is compiled.
+        """Check the chains' starting positions; the driver calls it before it compiles anything.
 
         Args:
             positions: Leaves with a leading axis ``[chain]``.
 
         Raises:
-            ValueError: One is not where the sampler can start.
+            ValueError: The sampler cannot start at one of them.
         """
-        check_position(self.manifold, positions, batched=True)  # type: ignore[attr-defined]
+        check_position(self.manifold, positions, batched=True)
 
-    # By identity, so that a bound step can be given to `jax.jit`, which hashes what it compiles; arrays have
-    # no hash.
+    # Hash and equality by identity: `jax.jit` hashes a bound method that it compiles; arrays have no hash.
     def __hash__(self) -> int:
         return id(self)
 
@@ -76,27 +89,32 @@ class Sampler(eqx.Module):
 
     @property
     def batch_axes(self) -> tuple[int, ...]:
-        """The axes in front of ``[batch]`` that `step` expects."""
+        """The sizes of the axes that `step` expects in front of ``[batch]``."""
         return ()
 
     def retarget(self, state: Any) -> Any:
-        """The state after the target changed under its position: what it keeps of the target, anew."""
+        """The state for a changed target: recomputes the log density and gradient that the state stores."""
         return state
 
     def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-        """Whether a draw may be stored after step number ``count``: as the step size's schedule says."""
+        """Whether the draw after step number ``count`` may be stored: what the step size's schedule says."""
         return as_schedule(getattr(self, "step_size", 1.0)).collects(count)
 
     def on_all_data(self) -> "Sampler":
-        """The same sampler for batches that are all of the data."""
+        """The same sampler for batches that are the whole data set, whose gradients have no noise."""
         return self
 
 
 def check_position(manifold: Manifold, position: Position, batched: bool = False) -> Position:
-    """The position as arrays, or positions with a leading axis when ``batched``.
+    """The position with floating-point arrays as leaves.
+
+    Args:
+        manifold: Where it must be.
+        position: A point, or points with a leading axis when ``batched``.
+        batched: Whether there is a leading axis.
 
     Raises:
-        ValueError: It is concrete and not on the manifold.
+        ValueError: The position is concrete and not on the manifold.
     """
     position = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), position)
     residual = jnp.max(jax.vmap(manifold.residual)(position)) if batched else manifold.residual(position)
@@ -108,7 +126,14 @@ def check_position(manifold: Manifold, position: Position, batched: bool = False
 def result_code(
     manifold: Manifold, position: Position, numbers: Float[Array, ""], negative: Bool[Array, ""]
 ) -> tuple[Int[Array, ""], Float[Array, ""]]:
-    """The `Result` of a step and the residual; ``numbers`` is any value that is finite when all went well."""
+    """The `Result` code of a step, and the residual of its position.
+
+    Args:
+        manifold: Where the position should be.
+        position: After the step.
+        numbers: A number that is finite only if all quantities of the step are, such as their sum.
+        negative: Whether a noise variance was negative.
+    """
     residual = manifold.residual(position)
     code = jnp.where(negative, Result.NEGATIVE_NOISE_VARIANCE, Result.OK)
     code = jnp.where(residual > _tolerance(position), Result.LEFT_MANIFOLD, code)
@@ -122,4 +147,5 @@ def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangen
 
 
 def _tolerance(position: Position) -> float:
+    """The residual up to which a position counts as on the manifold, in its least precise dtype."""
     return 10 * max(float(jnp.finfo(x.dtype).eps) for x in jax.tree.leaves(position)) ** 0.5

@@ -32,21 +32,25 @@ class _Point(NamedTuple):
 
 
 class GMC(Sampler):
-    """Geodesic Hamiltonian Monte Carlo with a Metropolis test: exact for any step size.
+    r"""Hamiltonian Monte Carlo along the geodesics of a manifold, with a Metropolis test.
 
-    Each step draws a new velocity at temperature 1, makes L steps of kick/2, drift, kick/2, and accepts with
-    the probability ``min(1, exp(-change of energy))``. A proposal that is not finite is rejected.
+    .. math:: dx = v\,dt, \quad dv = \nabla \log p\,dt
+
+    Byrne & Girolami (2013), Algorithm 1. Each step draws a new velocity at temperature 1, makes L steps of
+    half a kick, a geodesic drift and half a kick, and accepts the end with the probability
+    ``min(1, exp(-change of energy))``. A proposal that is not finite is rejected.
 
     Args:
-        estimator: `Full`: the log density itself is needed.
+        estimator: `Full`, because the Metropolis test needs the log density itself.
         manifold: Where the positions are.
-        step_size: h, time; a number or a `Schedule` of the count.
+        step_size: h (the paper's epsilon), the time of one of the L steps in the equation above; in the
+            position's unit, as velocities have variance 1. A number or a `Schedule` of the count.
         num_steps: L, steps of one trajectory.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact.
+    Invariant law: the target, exactly, at any step size.
     """
 
     estimator: Full
@@ -63,34 +67,34 @@ class GMC(Sampler):
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
 
     def init(self, key: RandomKey, position: Position) -> GMCState:
-        """The state, with log density and gradient at the position."""
+        """The state, with the log density and its gradient at the position."""
         del key
         position = check_position(self.manifold, position)
         value, gradient = self.estimator.value_and_gradient(position)
         return GMCState(position, value, gradient, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: GMCState, batch: Batch = None) -> tuple[GMCState, StepInfo]:
-        """One trajectory and its test; ``batch`` is ignored."""
+        """One trajectory and its Metropolis test; ``batch`` is ignored."""
         del batch
         key_velocity, key_test = jax.random.split(key)
         velocity = self.manifold.random_tangent(key_velocity, state.position)
         start = _Point(state.position, velocity, state.log_density, state.gradient)
         end = self._trajectory(start, self.step_size(state.count))
         log_ratio = self._energy(start) - self._energy(end)
-        sound = jnp.isfinite(end.log_density)
-        kept, probability = metropolis(key_test, log_ratio, sound, end, start)
-        info = self._info(kept, velocity, probability)
-        return GMCState(kept.position, kept.log_density, kept.gradient, state.count + 1), info
+        valid = jnp.isfinite(end.log_density)
+        point, probability = metropolis(key_test, log_ratio, valid, end, start)
+        info = self._info(point, velocity, probability)
+        return GMCState(point.position, point.log_density, point.gradient, state.count + 1), info
 
     def retarget(self, state: GMCState) -> GMCState:
-        """The state with density and gradient computed anew."""
+        """The state with its log density and gradient recomputed."""
         value, gradient = self.estimator.value_and_gradient(state.position)
         return state._replace(log_density=value, gradient=gradient)
 
     def _trajectory(self, point: _Point, h: Scalar) -> _Point:
-        def leapfrog(_: Count, at: _Point) -> _Point:
-            velocity = kick(self.manifold, at.position, at.velocity, at.gradient, h / 2)
-            position, velocity = drift(self.manifold, at.position, velocity, h)
+        def leapfrog(_: Count | int, start: _Point) -> _Point:
+            velocity = kick(self.manifold, start.position, start.velocity, start.gradient, h / 2)
+            position, velocity = drift(self.manifold, start.position, velocity, h)
             value, gradient = self.estimator.value_and_gradient(position)
             return _Point(position, kick(self.manifold, position, velocity, gradient, h / 2), value, gradient)
 

@@ -32,31 +32,34 @@ class GSGNHTState(NamedTuple):
 class GSGNHT(KineticSampler):
     r"""Langevin dynamics on a manifold whose damping adapts to gradient noise of unknown, isotropic variance.
 
-    .. math:: dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad d\xi = (|v|^2 / m - 1)\,dt
+    .. math:: dx = v\,dt, \quad dv = \nabla \log p\,dt - \xi v\,dt + \sqrt{2C}\,dW, \quad
+        d\xi = (|v|^2 / m - 1)\,dt
 
-    with m the manifold's dimension. :math:`\xi` settles at C + h V / 2 and fluctuates by :math:`1/\sqrt m`.
-    Its relaxation time is the larger of C and 1/C, up to a factor of order 1: discard several of them. Noise
-    that is not isotropic is not corrected: a kinetic temperature of 1 is no evidence.
+    Liu, Zhu & Song (2016), eq. 6 and Algorithm 2, with m the manifold's dimension. :math:`\xi` settles at
+    C + h V / 2, for gradient noise of variance V, and fluctuates by :math:`1/\sqrt m`. Its relaxation time
+    is the larger of C and 1/C, up to a factor of order 1: discard several of them. Noise that is not
+    isotropic is not corrected, and a kinetic temperature of 1 does not show that it was.
 
     Args:
-        estimator: Gradient of the log density of all the data. A noise variance that it states is subtracted
-            from the injected noise; the thermostat deals with the rest.
+        estimator: Gradient of the log density of all the data. The noise variance that it states is
+            subtracted from the injected noise; the thermostat corrects for the rest.
         manifold: Where the positions are.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count.
-        friction: C, 1/time; a number. The thermostat starts there.
+        step_size: h (the paper's epsilon), the time of an inner step in the equation above; in the
+            position's unit, as velocities have variance 1. A number or a `Schedule` of the count.
+        friction: C, 1/time; a number. The thermostat :math:`\xi` starts at C.
         num_steps: L, inner steps in one draw.
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
             dimension; ``"coordinate"``: one for each coordinate, where the manifold is Euclidean.
         composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat
-            holds at 1 the temperature of the velocity in the drifts, which BAOAB has at 1 when the positions
-            are right; in ABOBA it is then above 1 by a term in h squared, so that the thermostat cools the
-            positions.
-        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
+            holds the temperature of the velocity in the drifts at 1. In BAOAB that temperature is 1 when the
+            positions have the right law; in ABOBA it is then above 1 by a term in h squared, so that the
+            thermostat makes the positions too cold.
+        reuse_batch: Use one batch for all L inner steps; the law is then biased, as for `SGGMC`.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0, if the noise that is not subtracted is isotropic.
     """
 
     estimator: Estimator
@@ -77,13 +80,13 @@ class GSGNHT(KineticSampler):
             )
 
     def init(self, key: RandomKey, position: Position) -> GSGNHTState:
-        """A state with a velocity drawn at temperature 1 and the thermostat at C.
+        """The state before the first step, with a velocity drawn at temperature 1 and the thermostat at C.
 
         Raises:
             ValueError: The position is not on the manifold, or has a leaf that is not flat under a thermostat
                 for each coordinate.
         """
-        position, velocity, kept = self._start(key, position)
+        position, velocity, estimator_state = self._start(key, position)
         thermostat = self.friction
         if self.thermostat == "leaf":
             thermostat = jax.tree.map(lambda x: self.friction.astype(x.dtype), position)
@@ -94,10 +97,10 @@ class GSGNHT(KineticSampler):
                     " give 'global' or 'leaf'"
                 )
             thermostat = jax.tree.map(lambda x: jnp.full_like(x, self.friction), position)
-        return GSGNHTState(position, velocity, thermostat, kept, jnp.zeros((), jnp.int32))
+        return GSGNHTState(position, velocity, thermostat, estimator_state, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: GSGNHTState, batch: Batch = None) -> tuple[GSGNHTState, StepInfo]:
         """L inner steps of the composition."""
         phase = Phase(state.position, state.velocity, state.thermostat)
-        phase, kept, info = self._move(key, state.count, phase, state.estimator, batch)
-        return GSGNHTState(*phase, kept, state.count + 1), info
+        phase, estimator_state, info = self._move(key, state.count, phase, state.estimator, batch)
+        return GSGNHTState(*phase, estimator_state, state.count + 1), info

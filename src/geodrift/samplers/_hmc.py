@@ -23,19 +23,22 @@ from geodrift.schedules import check_positive
 class HMC(GMC):
     """Leapfrog trajectories on R^n with a Metropolis test: `GMC` on flat space, with a mass.
 
+    ``dx = M^-1 r dt, dr = grad log p dt``, with r drawn from N(0, M) at each step; Duane et al. (1987).
+
     Args:
-        estimator: `Full`: the log density itself is needed.
+        estimator: `Full`, because the Metropolis test needs the log density itself.
         manifold: Euclidean.
-        step_size: h, time; a number or a `Schedule` of the count.
+        step_size: h, the time of one leapfrog step in the equation above; in the position's unit with a mass
+            of 1. A number or a `Schedule` of the count.
         num_steps: L, leapfrog steps of one trajectory.
         mass: M, a diagonal: a positive number, or a prefix of the position's tree whose leaves broadcast to
-            the position's. The inverse of the target's variances makes all coordinates move alike; the unit
-            is time squared over the position's squared.
+            the position's. With the inverse of the target's variances all coordinates have the same time
+            scale. Its unit is that of time squared over the position squared.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact.
+    Invariant law: the target, exactly, at any step size.
     """
 
     mass: PyTree = eqx.field(converter=_tree.as_float_arrays, default=1.0)
@@ -46,13 +49,13 @@ class HMC(GMC):
             check_positive("mass", leaf)
 
     def step(self, key: RandomKey, state: GMCState, batch: Batch = None) -> tuple[GMCState, StepInfo]:
-        """One trajectory and its test; ``batch`` is ignored."""
-        heavy = GMC(self.estimator, _Massive(Euclidean(), self.mass), self.step_size, self.num_steps)
-        return heavy.step(key, state, batch)
+        """One trajectory and its Metropolis test; ``batch`` is ignored."""
+        with_mass = GMC(self.estimator, _FlatWithMass(Euclidean(), self.mass), self.step_size, self.num_steps)
+        return with_mass.step(key, state, batch)
 
 
-class _Massive(Product):
-    """R^n with the inner product ``u' M v``."""
+class _FlatWithMass(Product):
+    """R^n with the inner product ``u' M v`` of velocities, M diagonal."""
 
     mass: PyTree
 

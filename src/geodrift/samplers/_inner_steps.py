@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -15,98 +15,130 @@ from geodrift.integrators._normals import Ahead, draw_ahead
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler
 
+InnerStep: TypeAlias = Callable[[Any, Phase, Any], tuple[Phase, StepOutcome]]
+"""One inner step from a random key (or `Ahead`), a phase and what the estimator prepared."""
+
 
 class InnerSteps(Sampler):
-    """A sampler whose draw is L inner steps, each with a minibatch of its own unless ``reuse_batch``.
+    """A sampler whose step is L inner steps, each with a minibatch of its own unless ``reuse_batch``.
 
-    It has the fields ``estimator``, ``num_steps`` and ``reuse_batch``. They are not declared here, because
-    a sampler chooses the order of its arguments.
+    A subclass declares the fields ``estimator``, ``num_steps`` and ``reuse_batch``, in the order of its
+    arguments.
     """
 
-    def __check_init__(self: Any) -> None:
+    if TYPE_CHECKING:
+
+        @property
+        def estimator(self) -> Estimator: ...
+        @property
+        def num_steps(self) -> int: ...
+        @property
+        def reuse_batch(self) -> bool: ...
+
+    def __check_init__(self) -> None:
         if not isinstance(self.num_steps, int) or self.num_steps < 1:
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
 
     @property
-    def batch_axes(self: Any) -> tuple[int, ...]:
-        """``(L,)`` where each of several inner steps takes its own batch."""
+    def batch_axes(self) -> tuple[int, ...]:
+        """``(L,)`` where each of several inner steps has its own minibatch, else ``()``."""
         return () if self.num_steps == 1 or self.reuse_batch else (self.num_steps,)
 
-    def on_all_data(self: Any) -> Any:
-        """The same sampler with one batch for all inner steps, all of the data being the same at each."""
-        return dataclasses.replace(self, estimator=self.estimator.on_all_data(), reuse_batch=True)
+    def on_all_data(self) -> Any:
+        """The same sampler with the whole data set as the one batch of all inner steps."""
+        changes: dict[str, Any] = {"estimator": self.estimator.on_all_data(), "reuse_batch": True}
+        return dataclasses.replace(self, **changes)
 
 
 def inner_steps(
     key: RandomKey,
-    sampler: Any,
+    sampler: InnerSteps,
     estimator: Estimator,
-    flow: Callable[[RandomKey | Ahead, Phase, Any], tuple[Phase, StepOutcome]],
+    inner_step: InnerStep,
     phase: Phase,
-    kept: Any,
+    estimator_state: Any,
     batch: Batch,
     *,
     one_normal_on: Manifold | None = None,
 ) -> tuple[Phase, Any, StepOutcome]:
-    """L times the preparation of a batch and a flow.
+    """Run L inner steps, each after the estimator's preparation of its minibatch.
 
     Args:
         key: Random key.
-        sampler: Gives L and whether a batch is kept over the L steps.
+        sampler: Gives L and ``reuse_batch``.
         estimator: The sampler's, on its manifold.
-        flow: One inner step, given a key, the phase and what the estimator prepared.
-        phase: Where to start; without inertia its velocity is ``()``.
-        kept: The estimator's state.
-        batch: ``[L, batch]`` where each inner step has its own, else ``[batch]``.
-        one_normal_on: The manifold, where a flow draws one standard normal for each leaf and nothing else:
-            those of all inner steps are then drawn at once. None where it draws something else.
+        inner_step: One inner step.
+        phase: Where to start; the velocity of a first-order sampler is ``()``.
+        estimator_state: The estimator's state.
+        batch: ``[L, batch]`` where each inner step has its own minibatch, else ``[batch]``.
+        one_normal_on: The manifold, if an inner step draws one standard normal for each leaf and nothing
+            else: those of all inner steps are then drawn at once, and it gets them as `Ahead` in place of a
+            key. None if it draws anything else.
 
     Returns:
-        The new phase, the estimator's new state, and the last outcome.
+        The new phase, the estimator's new state, and the last inner step's outcome, with
+        ``negative_variance`` true if that of any inner step was.
     """
     steps = sampler.num_steps
 
-    def prepare_and_flow(
-        key_prepare: RandomKey, key_flow: RandomKey | Ahead, phase: Phase, kept: Any, rows: Batch
-    ) -> tuple[Phase, Any, StepOutcome]:
-        prepared, kept = estimator.prepare(key_prepare, kept, phase.position, rows)
-        phase, outcome = flow(key_flow, phase, prepared)
-        return phase, kept, outcome
-
-    def ahead(keys: Key[Array, " L"]) -> RandomKey | Ahead:
+    def ahead(keys: Key[Array, " L"]) -> Key[Array, " L"] | Ahead:
         return keys if one_normal_on is None else draw_ahead(keys, one_normal_on, phase.position)
 
     # All keys at once: one by one they would take a fifth of the time of a step on a small batch.
     if steps == 1:
-        key_prepare, key_flow = jax.random.split(key)
-        return prepare_and_flow(key_prepare, key_flow, phase, kept, batch)
+        key_prepare, key_step = jax.random.split(key)
+        prepared, estimator_state = estimator.prepare(key_prepare, estimator_state, phase.position, batch)
+        phase, outcome = inner_step(key_step, phase, prepared)
+        return phase, estimator_state, outcome
     if sampler.reuse_batch:
         keys = jax.random.split(key, steps + 1)
-        prepared, kept = estimator.prepare(keys[0], kept, phase.position, batch)
+        prepared, estimator_state = estimator.prepare(keys[0], estimator_state, phase.position, batch)
+        phase, outcome = _with_one_batch(inner_step, phase, prepared, ahead(keys[1:]))
+        return phase, estimator_state, outcome
+    keys = jax.random.split(key, (steps, 2))
+    inputs = keys[:, 0], ahead(keys[:, 1]), batch
+    return _with_new_batches(estimator, inner_step, phase, estimator_state, inputs)
 
-        def again(carry: tuple[Phase, Array], key: RandomKey | Ahead) -> tuple[tuple, None]:
-            phase, outcome = flow(key, carry[0], prepared)
-            return (phase, carry[1] | outcome.negative_variance), None
 
-        # The last step stands outside: a loop writes all that it carries, and only the last outcome counts.
-        noise = ahead(keys[1:])
-        others, last = (jax.tree.map(lambda a, part=part: a[part], noise) for part in (slice(-1), -1))
-        (phase, negative), _ = jax.lax.scan(again, (phase, jnp.zeros((), bool)), others)
-        phase, outcome = flow(last, phase, prepared)
-        return phase, kept, outcome._replace(negative_variance=outcome.negative_variance | negative)
+def _with_one_batch(
+    inner_step: InnerStep, phase: Phase, prepared: Any, keys: Key[Array, " L"] | Ahead
+) -> tuple[Phase, StepOutcome]:
+    """All inner steps on the batch that the estimator prepared."""
 
-    def afresh(carry: tuple[Phase, Any, StepOutcome], xs: tuple) -> tuple[tuple, None]:
-        key_prepare, key_flow, rows = xs
-        phase, kept, outcome = prepare_and_flow(key_prepare, key_flow, *carry[:2], rows)
-        return (phase, kept, _either(carry[2], outcome)), None
+    def step(carry: tuple[Phase, Array], key: RandomKey | Ahead) -> tuple[tuple, None]:
+        phase, outcome = inner_step(key, carry[0], prepared)
+        return (phase, carry[1] | outcome.negative_variance), None
 
-    # Here the last step stays inside, as batches cut off the others would be copied.
+    # The last step stands outside: a loop writes all that it carries, and only the last outcome counts.
+    others, last = (jax.tree.map(lambda a, part=part: a[part], keys) for part in (slice(-1), -1))
+    (phase, negative), _ = jax.lax.scan(step, (phase, jnp.zeros((), bool)), others)
+    phase, outcome = inner_step(last, phase, prepared)
+    return phase, outcome._replace(negative_variance=outcome.negative_variance | negative)
+
+
+def _with_new_batches(
+    estimator: Estimator, inner_step: InnerStep, phase: Phase, estimator_state: Any, inputs: tuple
+) -> tuple[Phase, Any, StepOutcome]:
+    """All inner steps, each on its own batch.
+
+    Args:
+        estimator: On its manifold.
+        inner_step: One inner step.
+        phase: Where to start.
+        estimator_state: The estimator's state.
+        inputs: The keys of the preparations, the keys (or `Ahead`) of the steps, and the batches, all with a
+            leading axis ``[L]``.
+    """
+
+    def step(carry: tuple[Phase, Any, StepOutcome], inputs: tuple) -> tuple[tuple, None]:
+        phase, estimator_state, earlier = carry
+        key_prepare, key_step, rows = inputs
+        prepared, estimator_state = estimator.prepare(key_prepare, estimator_state, phase.position, rows)
+        phase, outcome = inner_step(key_step, phase, prepared)
+        negative = earlier.negative_variance | outcome.negative_variance
+        return (phase, estimator_state, outcome._replace(negative_variance=negative)), None
+
+    # Here the last step stays inside: the batches of the others would have to be copied.
     nothing = jax.tree.map(jnp.zeros_like, phase.position)
     start = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
-    keys = jax.random.split(key, (steps, 2))
-    return jax.lax.scan(afresh, (phase, kept, start), (keys[:, 0], ahead(keys[:, 1]), batch))[0]
-
-
-def _either(earlier: StepOutcome, last: StepOutcome) -> StepOutcome:
-    """The last one, with any negative variance."""
-    return last._replace(negative_variance=earlier.negative_variance | last.negative_variance)
+    return jax.lax.scan(step, (phase, estimator_state, start), inputs)[0]

@@ -1,10 +1,10 @@
-"""What the samplers with friction share: a composition on a manifold as the inner step."""
+"""The base of the samplers with friction: a composition of flows on a manifold as the inner step."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from geodrift._errors import is_concrete
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
@@ -14,23 +14,33 @@ from geodrift.integrators._normals import Ahead
 from geodrift.manifolds import Manifold, Product
 from geodrift.samplers._base import StepInfo, check_position, kinetic_temperature, result_code
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps
+from geodrift.schedules import Schedule
 
 
 class KineticSampler(InnerSteps):
-    """A sampler whose inner step is a composition on a manifold.
+    """A sampler whose inner step is a composition of flows on a manifold.
 
-    It has the fields ``manifold``, ``step_size``, ``friction`` and ``composition`` too.
+    A subclass declares the fields ``manifold``, ``step_size``, ``friction`` and ``composition`` too.
     """
 
-    def __check_init__(self: Any) -> None:
+    if TYPE_CHECKING:
+
+        @property
+        def step_size(self) -> Schedule: ...
+        @property
+        def friction(self) -> PyTree: ...
+        @property
+        def composition(self) -> str: ...
+
+    def __check_init__(self) -> None:
         composition_named(self.composition)
         for leaf in jax.tree.leaves(self.friction):
             _check_friction(leaf)
-            # For which leaf of a product a matrix is, only a position tells: `integrate` checks it.
+            # Which leaf of a product a matrix belongs to is known with a position: `integrate` checks it.
             if not isinstance(self.manifold, Product):
                 check_friction_fits(self.manifold, leaf)
 
-    def _start(self: Any, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
+    def _start(self, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
         """The position checked, a velocity drawn at temperature 1, and the estimator's state."""
         position = check_position(self.manifold, position)
         key_velocity, key_estimator = jax.random.split(key)
@@ -38,13 +48,13 @@ class KineticSampler(InnerSteps):
         return position, velocity, self.estimator.on(self.manifold).init(key_estimator, position)
 
     def _move(
-        self: Any, key: RandomKey, count: Count, phase: Phase, kept: Any, batch: Batch
+        self, key: RandomKey, count: Count, phase: Phase, estimator_state: Any, batch: Batch
     ) -> tuple[Phase, Any, StepInfo]:
-        """L inner steps from a phase: the new phase, the estimator's new state, and the information."""
+        """L inner steps: the new phase, the estimator's new state, and the information on the step."""
         estimator = self.estimator.on(self.manifold)
         composition, h = composition_named(self.composition), self.step_size(count)
 
-        def flow(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+        def inner_step(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
             return integrate(
                 key,
                 composition,
@@ -57,12 +67,14 @@ class KineticSampler(InnerSteps):
             )
 
         on = self.manifold if composition.num_injections == 1 else None
-        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, kept, batch, one_normal_on=on)
-        return phase, kept, phase_info(self.manifold, phase, outcome)
+        phase, estimator_state, outcome = inner_steps(
+            key, self, estimator, inner_step, phase, estimator_state, batch, one_normal_on=on
+        )
+        return phase, estimator_state, phase_info(self.manifold, phase, outcome)
 
 
 def phase_info(manifold: Manifold, phase: Phase, outcome: StepOutcome) -> StepInfo:
-    """The information of a step without a Metropolis test."""
+    """The information on a step with velocities and without a Metropolis test."""
     temperature = kinetic_temperature(manifold, phase.position, phase.velocity)
     norm = jnp.sqrt(manifold.inner(outcome.position, outcome.gradient, outcome.gradient))
     code, residual = result_code(manifold, phase.position, temperature + norm, outcome.negative_variance)
@@ -76,6 +88,7 @@ def phase_info(manifold: Manifold, phase: Phase, outcome: StepOutcome) -> StepIn
 
 
 def _check_friction(friction: Array) -> None:
+    """Raise ValueError unless a leaf of the friction is a positive number or positive definite matrices."""
     if friction.ndim == 1 or (friction.ndim > 1 and friction.shape[-1] != friction.shape[-2]):
         raise ValueError(f"friction has shape {friction.shape}: must be a number or a matrix [..., n, n]")
     if not is_concrete(friction):

@@ -1,4 +1,4 @@
-"""The move of the first-order samplers: one Euler step of Langevin dynamics."""
+"""One Euler step of Langevin dynamics: the inner step of the first-order samplers."""
 
 import jax
 import jax.numpy as jnp
@@ -24,15 +24,18 @@ def geodesic_langevin(
     gradient: Tangent,
     variance: NoiseVariance,
 ) -> tuple[Position, StepOutcome]:
-    """``x + h g + N(0, 2h - h^2 V)``, all of it tangent, along the geodesic.
+    """One step along the geodesic from x with the tangent vector ``h g + N(0, 2h - h^2 V)``.
 
     Args:
-        key: Random key.
+        key: Random key, or its normals.
         manifold: The manifold.
         x: Position.
         h: Step size, time.
         gradient: Derivative of the log density in ambient coordinates, possibly noisy.
         variance: V, covariance of the gradient's noise, to be subtracted; or None.
+
+    Returns:
+        The new position, and the outcome at the old one.
     """
     gradient = manifold.riemannian_gradient(x, _like(gradient, x))
     leaves, structure = jax.tree.flatten(x)
@@ -62,6 +65,9 @@ def metric_langevin(
         h: Step size, time.
         gradient: Derivative of the log density, possibly noisy.
         variance: V, covariance of the gradient's noise, to be subtracted; or None.
+
+    Returns:
+        The new position, and the outcome at the old one.
     """
     gradient = _like(gradient, x)
     drift = metric_drift(metric, x, gradient)
@@ -71,7 +77,7 @@ def metric_langevin(
 
 
 def langevin_info(manifold: Manifold, position: Position, outcome: StepOutcome) -> StepInfo:
-    """What a first-order step reports: it has no velocity and no test."""
+    """The information on a first-order step, which has no velocity and no Metropolis test."""
     norm = jnp.sqrt(manifold.inner(outcome.position, outcome.gradient, outcome.gradient))
     code, residual = result_code(manifold, position, norm, outcome.negative_variance)
     nothing = jnp.full((), jnp.nan, norm.dtype)
@@ -101,4 +107,5 @@ def check_inside(metric: Metric, position: Position) -> None:
 
 
 def _like(gradient: Tangent, x: Position) -> Tangent:
+    """The gradient in the dtypes of x."""
     return jax.tree.map(lambda g, leaf: g.astype(leaf.dtype), gradient, x)

@@ -20,7 +20,18 @@ def metric_drift(metric: Metric, x: Position, gradient: Tangent) -> Tangent:
 def metric_noise(
     key: RandomKey, metric: Metric, x: Position, h: Scalar, variance: NoiseVariance
 ) -> tuple[Tangent, Bool[Array, ""]]:
-    """``N(0, 2h G^-1 - h^2 G^-1 V G^-1)``, and whether a variance was negative (taken as 0 then)."""
+    """A draw of ``N(0, 2h G^-1 - h^2 G^-1 V G^-1)``.
+
+    Args:
+        key: Random key.
+        metric: G.
+        x: Position.
+        h: Step size, time.
+        variance: V, covariance of the gradient's noise; or None.
+
+    Returns:
+        The noise, and whether a variance was negative, which is then taken as 0.
+    """
     white = Product(Euclidean()).random_tangent(key, x)
     if variance is None:
         scaled = _tree.axpy(jnp.sqrt(2 * h), white, jax.tree.map(jnp.zeros_like, x))
@@ -43,7 +54,7 @@ def metric_noise(
 def _dense_noise(
     metric: Metric, x: Position, white: Tangent, h: Scalar, variances: list[Array]
 ) -> tuple[Tangent, Bool[Array, ""]]:
-    """The noise as ``S (2h - h^2 S V S)^1/2 z`` with ``S = G^-1/2``, by matrices over all entries."""
+    """The noise as ``S (2h - h^2 S V S)^1/2 z`` with ``S = G^-1/2``, by matrices over all entries of x."""
     z, unravel = ravel_pytree(white)
     h = jnp.asarray(h, z.dtype)
 
@@ -61,7 +72,7 @@ def _dense_noise(
 
 
 def _as_matrix(variance: Array, leaf: Array) -> Float[Array, "d d"]:
-    """V of a leaf over all of its entries."""
+    """V of a leaf as a matrix over all entries of the leaf."""
     if not is_matrix(variance, leaf):
         return jnp.diag(jnp.broadcast_to(variance, leaf.shape).ravel())
     n = leaf.shape[-1]

@@ -29,36 +29,38 @@ class PreconditionedSGLDState(NamedTuple):
 
 
 class PreconditionedSGLD(Sampler):
-    r"""Langevin dynamics with the diagonal preconditioner of RMSProp, learnt first and then kept.
+    r"""Langevin dynamics with the diagonal preconditioner of RMSProp, adapted first and then fixed.
 
     .. math:: x \leftarrow x + h\,G^{-1} g + N(0, 2h G^{-1} - h^2 G^{-1} V G^{-1}), \quad
         G^{-1} = 1 / (\lambda + \sqrt{v})
 
-    During the first ``adaptation_steps`` v is the average of squared gradients with weights :math:`a^k` of
-    the k-th last, divided by the weights' sum. Draws of that time have no stated law: leave them to the
-    warm-up. After it v is fixed, hence :math:`G^{-1}` does not depend on the position, its divergence
-    :math:`\Gamma` is exactly 0, and the chain is `SGLD` with a constant metric.
+    Li, Chen, Carlson & Carin (2016), Algorithm 1. During the first ``adaptation_steps`` v is the weighted
+    average of the squared gradients, the k-th last with the weight :math:`a^k`. The draws of these steps do
+    not have the target's law: discard them as warm-up. Afterwards v is fixed, hence :math:`G^{-1}` does not
+    depend on the position, its divergence :math:`\Gamma` is exactly 0, and the chain is `SGLD` with a
+    constant metric.
 
-    The published algorithm goes on adapting. Its preconditioner then depends on the position through the
-    recent past, for which no :math:`\Gamma` accounts: neither leaving it out, which is usual, nor the
-    derivative with respect to the last gradient alone, which is the published one. The law is wrong, and
-    the more so the smaller the step, as v then follows the position more closely. For a metric that follows
-    the position use `SGRLD` with :class:`~geodrift.metrics.RMSProp` and a gradient.
+    The published algorithm never stops adapting. Its preconditioner then depends on the position through the
+    recent past, and no :math:`\Gamma` accounts for that: neither 0, which is usual, nor the published one,
+    the derivative with respect to the last gradient alone. The law is wrong, and the more so the smaller the
+    step, as v then follows the position more closely. For a metric that depends on the position use `SGRLD`
+    with :class:`~geodrift.metrics.RMSProp` and a gradient.
 
     Args:
         estimator: Gradient of the log density of all the data.
         manifold: Euclidean.
-        step_size: h; :math:`h G^{-1}` is the time of a step. A number or a `Schedule` of the count.
+        step_size: h, the time of a step in the equation above: :math:`h G^{-1}` is in the position's unit
+            squared. Li et al.'s epsilon is 2h. A number or a `Schedule` of the count.
         adaptation_steps: Steps until v is fixed; 1 or more.
         decay: a, between 0 and 1.
-        damping: :math:`\lambda`, positive, in the gradient's units. It is all that bounds the first steps of
-            an entry whose gradient is 0, as at a mode with all of the data: they are of size
+        damping: :math:`\lambda`, positive, in the gradient's unit. It alone bounds the first steps of an
+            entry whose gradient is 0, as at a mode with all of the data: they have the size
             :math:`\sqrt{2h/\lambda}`. Start elsewhere, or give the size of a typical gradient.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law, after ``adaptation_steps``: exact as h -> 0.
+    Invariant law: after ``adaptation_steps``, the target as h -> 0.
     """
 
     estimator: Estimator
@@ -82,7 +84,7 @@ class PreconditionedSGLD(Sampler):
         return dataclasses.replace(self, estimator=self.estimator.on_all_data())
 
     def init(self, key: RandomKey, position: Position) -> PreconditionedSGLDState:
-        """The state at a position; the first step sets v."""
+        """The state before the first step, which sets v."""
         position = check_position(self.manifold, position)
         return PreconditionedSGLDState(
             position=position,
@@ -97,18 +99,18 @@ class PreconditionedSGLD(Sampler):
         """One Euler step."""
         key_prepare, key_move = jax.random.split(key)
         estimator = self.estimator.on(self.manifold)
-        prepared, kept = estimator.prepare(key_prepare, state.estimator, state.position, batch)
+        prepared, estimator_state = estimator.prepare(key_prepare, state.estimator, state.position, batch)
         gradient = estimator.gradient(state.position, prepared)
         variance = estimator.noise_variance(state.position, prepared)
-        mean_square = self._averaged(state, gradient)
+        mean_square = self._mean_square(state, gradient)
         metric = RMSProp(mean_square, damping=self.damping)
         h = self.step_size(state.count)
         position, outcome = metric_langevin(key_move, metric, state.position, h, gradient, variance)
         info = langevin_info(self.manifold, position, outcome)
-        return PreconditionedSGLDState(position, mean_square, kept, state.count + 1), info
+        return PreconditionedSGLDState(position, mean_square, estimator_state, state.count + 1), info
 
-    def _averaged(self, state: PreconditionedSGLDState, gradient: PyTree) -> PyTree:
-        # The weight that makes v the weighted mean of the gradients so far, not one towards a start at 0.
+    def _mean_square(self, state: PreconditionedSGLDState, gradient: PyTree) -> PyTree:
+        # The weight that makes v the weighted mean of the squared gradients so far, without the starting 0.
         weight = (1 - self.decay) / (1 - self.decay ** (state.count + 1))
         weight = jnp.where(state.count < self.adaptation_steps, weight, 0)
         return jax.tree.map(

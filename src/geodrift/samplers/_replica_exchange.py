@@ -1,4 +1,4 @@
-"""Parallel tempering, with exact or noisy energies; Deng et al. (2020), Ceperley & Dewing (1999)."""
+"""Replica exchange (parallel tempering) with exact or noisy energies; Deng et al. (2020)."""
 
 import dataclasses
 import math
@@ -28,33 +28,35 @@ class ReplicaExchangeState(NamedTuple):
 
 
 class ReplicaExchange(Sampler):
-    r"""Copies of a sampler at several temperatures, whose neighbours exchange states.
+    r"""Replica exchange: copies of a sampler at several temperatures, which exchange their states.
 
     Replica i has the target :math:`p^{1 / T_i}`; the draws are those of the first, T = 1. Neighbours i, j
-    (the pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... in turn) exchange with the probability
+    (the pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... in turn) exchange states with the probability
 
     .. math:: \min(1, \exp(X - s^2 / 2)), \quad X = (1/T_i - 1/T_j) (E_i - E_j), \quad E = -\log p
 
     where :math:`s^2 = (1/T_i - 1/T_j)^2 \sigma^2` and :math:`\sigma^2` is the variance of the noise of
     :math:`E_i - E_j`; 0 for exact energies. For normal noise of known variance this satisfies detailed
-    balance exactly (Ceperley & Dewing, 1999); Deng et al. (2020) have it with :math:`\sigma^2 = 2
-    \mathrm{Var}(E)`.
-    Energies are of a minibatch of their own, and each replica moves on minibatches of its own.
+    balance exactly (Ceperley & Dewing, 1999); in Deng et al. (2020) :math:`\sigma^2` is :math:`2
+    \mathrm{Var}(E)`. The energies are computed on one minibatch, and each replica moves on others of its own.
 
     Args:
-        sampler: The kernel; every replica runs it with the same step size.
-        temperatures: 1 first, then increasing.
-        swap_every: Steps between two attempts.
-        difference_variance: :math:`\sigma^2`: a number, or ``"sample"``: N^2 / B times the sample variance of
-            the data's own differences, over the batch. Needed where the estimator's energies are noisy.
+        sampler: The Markov kernel, with its step size and the unit of that; the same for every replica.
+        temperatures: 1 first, then increasing; without a unit.
+        swap_every: Steps between two attempts to exchange.
+        difference_variance: :math:`\sigma^2`: a number, or ``"sample"``, which estimates it from the batch as
+            N^2 / B times the sample variance of each datum's difference of energies. Required where energies
+            are those of minibatches.
+        all_data: Whether batches are the whole data set, so that energies are exact; `on_all_data` sets it.
 
     Raises:
         ValueError: An argument is outside its range, or the estimator has no energies.
 
-    Invariant law: that of the kernel; the exchange adds no bias.
+    Invariant law: that of the kernel at each temperature. The exchange adds no bias, if the noise of the
+    energies is normal and its variance known.
 
-    The information of a step is the first replica's, with the mean probability of the attempted exchanges as
-    ``acceptance``, NaN where there was none, and the largest result code of all replicas.
+    The `StepInfo` is the first replica's, with the mean probability of the attempted exchanges as
+    ``acceptance``, NaN where there was no attempt, and the largest result code of all replicas.
     """
 
     sampler: Sampler
@@ -92,32 +94,31 @@ class ReplicaExchange(Sampler):
 
     @property
     def estimator(self) -> Any:
-        """The inner sampler's, at temperature 1."""
+        """The inner sampler's estimator, at temperature 1."""
         inner: Any = self.sampler
         return inner.estimator
 
     @property
     def manifold(self) -> Manifold:
-        """The inner sampler's."""
-        inner: Any = self.sampler
-        return inner.manifold
+        """The inner sampler's manifold."""
+        return self.sampler.manifold
 
     @property
     def batch_axes(self) -> tuple[int, ...]:
-        """A batch for every inner step of every replica, and one for the energies."""
+        """One axis: a minibatch for each inner step of each replica, and one for the energies."""
         return (len(self.temperatures) * math.prod(self.sampler.batch_axes) + 1,)
 
     def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-        """What the inner sampler says."""
+        """Whether the inner sampler's draw after step number ``count`` may be stored."""
         return self.sampler.collects(count)
 
     def on_all_data(self) -> "ReplicaExchange":
-        """The same, with exact energies."""
+        """The same sampler for batches that are the whole data set, whose energies are exact."""
         exact = self.sampler.on_all_data()
         return dataclasses.replace(self, sampler=exact, difference_variance=None, all_data=True)
 
     def init(self, key: RandomKey, position: Position) -> ReplicaExchangeState:
-        """All replicas at the position."""
+        """The state with all replicas at the position."""
         keys = jax.random.split(key, len(self.temperatures))
         replicas = jax.vmap(lambda k, t: self._at(t).init(k, position))(keys, self.temperatures)
         shared = shared_by_chains(replicas)
@@ -128,7 +129,7 @@ class ReplicaExchange(Sampler):
     def step(
         self, key: RandomKey, state: ReplicaExchangeState, batch: Batch = None
     ) -> tuple[ReplicaExchangeState, StepInfo]:
-        """A step of every replica, and the exchanges that are due."""
+        """One step of every replica, then the exchanges if they are due at this count."""
         key_move, key_swap = jax.random.split(key)
         keys, t = jax.random.split(key_move, len(self.temperatures)), self.temperatures
         rows, energy_rows, rows_axis = self._rows(batch)
@@ -147,6 +148,7 @@ class ReplicaExchange(Sampler):
         return ReplicaExchangeState(first, replicas, state.count + 1), info
 
     def _exchange(self, key: RandomKey, replicas: Any, rows: Batch, attempt: Count) -> tuple[Any, Scalar]:
+        """The replicas after attempt number ``attempt``, and the mean probability of an exchange."""
         index = jnp.arange(len(self.temperatures))
         partner = jnp.where((index + attempt) % 2 == 0, index + 1, index - 1)
         alone = (partner < 0) | (partner >= index.size)
@@ -155,7 +157,7 @@ class ReplicaExchange(Sampler):
         gap = beta - beta[partner]
         difference, variance = self._differences(replicas.position, rows, partner)
         probability = jnp.exp(jnp.minimum(gap * difference - gap**2 * variance / 2, 0))
-        # One uniform for a pair.
+        # Both replicas of a pair compare with the same uniform number.
         uniform = jax.random.uniform(key, index.shape, beta.dtype)[jnp.minimum(index, partner)]
         # NaN compares false, hence rejects.
         source = jnp.where(~alone & (uniform < probability), partner, index)
@@ -163,7 +165,7 @@ class ReplicaExchange(Sampler):
         shared = shared_by_chains(replicas)
         moved = jax.tree.map(lambda x, is_shared: x if is_shared else x[source], replicas, shared)
         if hasattr(replicas, "thermostat"):
-            # Its law depends on the temperature, by the gradient noise that it absorbs, not on the position.
+            # A thermostat's law depends on the temperature, through the gradient noise, not on the position.
             moved = moved._replace(thermostat=replicas.thermostat)
         retarget = jax.vmap(lambda t, s: self._at(t).retarget(s), (0, axes), axes)
         return retarget(self.temperatures, moved), jnp.nanmean(jnp.where(alone, jnp.nan, probability))
@@ -171,21 +173,20 @@ class ReplicaExchange(Sampler):
     def _differences(
         self, positions: Position, rows: Batch, partner: Int[Array, " replica"]
     ) -> tuple[Float[Array, " replica"], Float[Array, " replica"]]:
-        """``E_i - E_partner`` and the variance of its noise."""
-        estimator = self.estimator
+        """``E_i - E_partner`` of each replica i, and the variance of its noise."""
+        estimator, given = self.estimator, self.difference_variance
+        variance = 0.0 if given is None or isinstance(given, str) else given
         if isinstance(estimator, Full):
             energy = -jax.vmap(estimator.log_density)(positions)
-            variance = 0.0 if self.difference_variance is None else self.difference_variance
             return energy - energy[partner], jnp.broadcast_to(variance, energy.shape)
         prior = jax.vmap(estimator.log_prior)(positions)
         each = jax.vmap(lambda x: estimator.log_likelihood(x, rows))(positions)
         each = each - each[partner]
         size, batch_size = estimator.data_size, each.shape[1]
         difference = prior[partner] - prior - size * jnp.mean(each, axis=1)
-        variance = 0.0 if self.difference_variance is None else self.difference_variance
-        if self.difference_variance == "sample":
-            left = 1.0 if estimator.replacement else 1.0 - batch_size / size
-            variance = size**2 / batch_size * left * jnp.var(each, axis=1, ddof=1)
+        if isinstance(given, str):
+            finite = 1.0 if estimator.replacement else 1.0 - batch_size / size
+            variance = size**2 / batch_size * finite * jnp.var(each, axis=1, ddof=1)
         return difference, jnp.broadcast_to(variance, difference.shape)
 
     def _at(self, temperature: Scalar) -> Sampler:
@@ -193,7 +194,7 @@ class ReplicaExchange(Sampler):
         return eqx.tree_at(lambda s: s.estimator, self.sampler, tempered(self.estimator, 1 / temperature))
 
     def _rows(self, batch: Batch) -> tuple[Batch, Batch, int | None]:
-        """The replicas' batches, the energies', and the axis of the replicas in the first."""
+        """The replicas' batches, the batch of the energies, and the axis of the replicas in the former."""
         if self.all_data or not jax.tree.leaves(batch):
             return batch, batch, None
         shape = (len(self.temperatures), *self.sampler.batch_axes)
@@ -202,5 +203,5 @@ class ReplicaExchange(Sampler):
 
 
 def _axes(replicas: Any) -> Any:
-    """0 for every leaf, None for those that the replicas share, as chains do."""
+    """The axis of the replicas for `jax.vmap`: 0 for every leaf, None for those that they share."""
     return jax.tree.map(lambda is_shared: None if is_shared else 0, shared_by_chains(replicas))

@@ -25,8 +25,9 @@ from geodrift.samplers._metropolis import metropolis
 from geodrift.schedules import Schedule, as_schedule
 
 _ITERATIONS = 100
-# In units of the machine epsilon, relative to the largest entry (or to 1).
-_SOLVED, _REVERSED = 1e2, 1e5
+# Largest difference of an iteration that has converged, and of a step that was taken back to its start: in
+# machine epsilons, relative to the largest entry (or to 1).
+_CONVERGED, _REVERSED = 1e2, 1e5
 
 
 class RMHMCState(NamedTuple):
@@ -40,23 +41,29 @@ class RMHMCState(NamedTuple):
 class RMHMC(Sampler):
     r"""Hamiltonian trajectories in a position-dependent metric with a Metropolis test: an exact reference.
 
-    The momentum is drawn from N(0, G). Each step of the generalised leapfrog solves two implicit equations by
-    fixed-point iteration, until an iteration changes no entry by more than 100 machine epsilons. It is then
-    taken back from its end with the momentum reversed, and a trajectory that does not come back to where it
-    was, or whose equations are not solved in 100 iterations, is rejected: without this the map is not
-    reversible, and the test alone does not make the law right.
+    .. math:: dx = \nabla_p H\,dt, \quad dp = -\nabla_x H\,dt, \quad
+        H = -\log p(x) + p' G^{-1}(x) p / 2 + \log\det G(x) / 2
+
+    Girolami & Calderhead (2011), section 6. The momentum is drawn from N(0, G). Each step of the generalised
+    leapfrog solves two implicit equations by fixed-point iteration, until an iteration changes no entry by
+    more than 100 machine epsilons. The step is then repeated from its end with the momentum reversed, and
+    the trajectory is rejected if that does not lead back to the start of the step, or if an equation is not
+    solved in 100 iterations: otherwise the map is not reversible, and the Metropolis test is not enough.
 
     Args:
-        estimator: `Full`: the log density itself is needed, with respect to Lebesgue measure in the chart.
+        estimator: `Full`, because the Metropolis test needs the log density itself; with respect to Lebesgue
+            measure in the chart.
         manifold: Euclidean.
-        step_size: h, time; a number or a `Schedule` of the count.
-        metric: G, differentiable. A proposal outside its chart needs a density that is not finite there.
+        step_size: h (the paper's epsilon), the time of one leapfrog step in the equation above:
+            :math:`h^2 G^{-1}` is in the position's unit squared. A number or a `Schedule` of the count.
+        metric: G, differentiable. Outside its chart the log density must not be finite, so that a proposal
+            there is rejected.
         num_steps: L, steps of one trajectory.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact.
+    Invariant law: the target, exactly, at any step size.
     """
 
     estimator: Full
@@ -87,32 +94,31 @@ class RMHMC(Sampler):
         return RMHMCState(position, self.estimator.log_density(position), jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: RMHMCState, batch: Batch = None) -> tuple[RMHMCState, StepInfo]:
-        """One trajectory and its test; ``batch`` is ignored."""
+        """One trajectory and its Metropolis test; ``batch`` is ignored."""
         del batch
         key_momentum, key_test = jax.random.split(key)
         h, x = self.step_size(state.count), state.position
         white = self.manifold.random_tangent(key_momentum, x)
         p = self.metric.apply(x, self.metric.inverse_sqrt(x, white))
 
-        def leapfrog(_: Count, at: tuple) -> tuple:
-            x, p, sound = at
+        def leapfrog(_: Count, start: tuple) -> tuple:
+            x, p, valid = start
             end_x, end_p, solved = self._leapfrog(x, p, h)
             back_x, back_p, back_solved = self._leapfrog(end_x, _negative(end_p), h)
             returned = _close(back_x, x, _REVERSED) & _close(_negative(back_p), p, _REVERSED)
-            return end_x, end_p, sound & solved & back_solved & returned
+            return end_x, end_p, valid & solved & back_solved & returned
 
-        end_x, end_p, sound = jax.lax.fori_loop(0, self.num_steps, leapfrog, (x, p, jnp.ones((), bool)))
+        end_x, end_p, valid = jax.lax.fori_loop(0, self.num_steps, leapfrog, (x, p, jnp.ones((), bool)))
         log_density = self.estimator.log_density(end_x)
         log_ratio = self._energy(x, p) - self._energy(end_x, end_p)
-        sound = sound & jnp.isfinite(log_density)
-        here, end = (x, state.log_density), (end_x, log_density)
-        (kept, log_density), probability = metropolis(key_test, log_ratio, sound, end, here)
-        return RMHMCState(kept, log_density, state.count + 1), self._info(
-            kept, white, log_density, probability
-        )
+        valid = valid & jnp.isfinite(log_density)
+        start, end = (x, state.log_density), (end_x, log_density)
+        (x, log_density), probability = metropolis(key_test, log_ratio, valid, end, start)
+        info = self._info(x, white, log_density, probability)
+        return RMHMCState(x, log_density, state.count + 1), info
 
     def retarget(self, state: RMHMCState) -> RMHMCState:
-        """The state with its log density computed anew."""
+        """The state with its log density recomputed."""
         return state._replace(log_density=self.estimator.log_density(state.position))
 
     def _energy(self, x: Position, p: Tangent) -> Scalar:
@@ -135,21 +141,22 @@ class RMHMC(Sampler):
 
 
 def _fixed_point(function: Callable[[Tangent], Tangent], start: Tangent) -> tuple[Tangent, Bool[Array, ""]]:
-    """The solution of ``y = function(y)`` by iteration, and whether it was reached."""
+    """The solution of ``y = function(y)`` by iteration, and whether the iteration converged."""
 
     def unsolved(carry: tuple) -> Bool[Array, ""]:
         y, last, i = carry
-        return ~_close(y, last, _SOLVED) & _finite(y) & (i < _ITERATIONS)
+        return ~_close(y, last, _CONVERGED) & _finite(y) & (i < _ITERATIONS)
 
     def iterate(carry: tuple) -> tuple:
         y, _, i = carry
         return function(y), y, i + 1
 
     y, last, _ = jax.lax.while_loop(unsolved, iterate, (function(start), start, 0))
-    return y, _close(y, last, _SOLVED)
+    return y, _close(y, last, _CONVERGED)
 
 
 def _close(a: Tangent, b: Tangent, epsilons: float) -> Bool[Array, ""]:
+    """Whether no entry differs by more than so many machine epsilons, relative to the largest or to 1."""
     a, b = ravel_pytree(a)[0], ravel_pytree(b)[0]
     scale = jnp.maximum(1.0, jnp.max(jnp.abs(b)))
     return jnp.all(jnp.abs(a - b) <= epsilons * jnp.finfo(a.dtype).eps * scale)

@@ -29,27 +29,30 @@ class RMLDState(NamedTuple):
 
 
 class RMLD(Sampler):
-    r"""Langevin proposals on a metric with a Metropolis test: exact for any step size.
+    r"""Langevin proposals in a position-dependent metric with a Metropolis test: an exact reference.
 
     .. math:: y = x + h (G^{-1} \nabla \log p + \Gamma) + \sqrt{2h}\, G^{-1/2} z
 
-    accepted with the probability :math:`\min(1, p(y) q(x|y) / (p(x) q(y|x)))`. :math:`\Gamma` is the
-    divergence of :math:`G^{-1}`, with which the proposal alone is right as h -> 0; Girolami & Calderhead's
-    differs by a term of another measure. On a chart that mirrors, such as
+    accepted with the probability :math:`\min(1, p(y) q(x|y) / (p(x) q(y|x)))`, q the proposal's density;
+    Girolami & Calderhead (2011), section 5. :math:`\Gamma` is the divergence of :math:`G^{-1}`, with which
+    the proposal alone leaves the target invariant as h -> 0; theirs is for another measure and differs by a
+    term. On a chart that mirrors, such as
     :class:`~geodrift.metrics.ExpandedMean`, the proposal is :math:`|y|` and q the folded normal density,
     :math:`\prod_k [N(y_k; m_k, s_k) + N(-y_k; m_k, s_k)]`. A proposal that is not finite is rejected.
 
     Args:
-        estimator: `Full`: the log density itself is needed, with respect to Lebesgue measure in the chart.
+        estimator: `Full`, because the Metropolis test needs the log density itself; with respect to Lebesgue
+            measure in the chart.
         manifold: Euclidean.
-        step_size: h, the time of a step; Patterson & Teh's epsilon is 2h, and so is Girolami & Calderhead's
-            squared. A number or a `Schedule` of the count.
+        step_size: h, the time of a step: :math:`h G^{-1}` is in the position's unit squared. Girolami &
+            Calderhead's epsilon squared is 2h, and so is Patterson & Teh's epsilon. A number or a `Schedule`
+            of the count.
         metric: G.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact.
+    Invariant law: the target, exactly, at any step size.
     """
 
     estimator: Full
@@ -65,7 +68,7 @@ class RMLD(Sampler):
         check_flat("RMLD", self.manifold)
 
     def init(self, key: RandomKey, position: Position) -> RMLDState:
-        """The state, with log density and drift at the position.
+        """The state, with the log density and the drift at the position.
 
         Raises:
             ValueError: The position is outside the metric's chart.
@@ -76,7 +79,7 @@ class RMLD(Sampler):
         return self._at(position, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: RMLDState, batch: Batch = None) -> tuple[RMLDState, StepInfo]:
-        """One proposal and its test; ``batch`` is ignored."""
+        """One proposal and its Metropolis test; ``batch`` is ignored."""
         del batch
         key_move, key_test = jax.random.split(key)
         h = self.step_size(state.count)
@@ -89,25 +92,24 @@ class RMLD(Sampler):
             + self._log_proposal(proposal, state.position, h)
             - self._log_proposal(state, proposal.position, h)
         )
-        sound = jnp.isfinite(proposal.log_density)
-        kept, probability = metropolis(key_test, log_ratio, sound, proposal, state)
-        norm = jnp.linalg.norm(ravel_pytree(kept.drift)[0])
-        code, residual = result_code(
-            self.manifold, kept.position, norm + kept.log_density, jnp.zeros((), bool)
-        )
+        valid = jnp.isfinite(proposal.log_density)
+        new, probability = metropolis(key_test, log_ratio, valid, proposal, state)
+        norm = jnp.linalg.norm(ravel_pytree(new.drift)[0])
+        code, residual = result_code(self.manifold, new.position, norm + new.log_density, jnp.zeros((), bool))
         nothing = jnp.full((), jnp.nan, norm.dtype)
-        return kept._replace(count=state.count + 1), StepInfo(code, residual, nothing, norm, probability)
+        return new._replace(count=state.count + 1), StepInfo(code, residual, nothing, norm, probability)
 
     def retarget(self, state: RMLDState) -> RMLDState:
-        """The state with density and drift computed anew."""
+        """The state with its log density and drift recomputed."""
         return self._at(state.position, state.count)
 
     def _at(self, position: Position, count: Count) -> RMLDState:
+        """The state at a position."""
         value, gradient = self.estimator.value_and_gradient(position)
         return RMLDState(position, value, metric_drift(self.metric, position, gradient), count)
 
     def _log_proposal(self, start: RMLDState, end: Position, h: Scalar) -> Scalar:
-        """Log density of proposing ``end``, up to a constant; folded where the chart mirrors."""
+        """``log q(end | start)`` up to a constant; the folded normal density where the chart mirrors."""
         mean = _tree.axpy(h, start.drift, start.position)
         half_determinant = self.metric.log_determinant(start.position) / 2
         if not self.metric.is_mirrored:

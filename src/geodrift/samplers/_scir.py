@@ -1,5 +1,6 @@
-"""Samplers for Gamma, Dirichlet and log-normal targets that discretise nothing; Baker et al. (2018)."""
+"""Samplers for Gamma, Dirichlet and log-normal targets without discretisation; Baker et al. (2018)."""
 
+import abc
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -19,10 +20,10 @@ from geodrift.schedules import Schedule, as_schedule, check_positive
 
 
 class LogOrthant(Euclidean):
-    """Logs of numbers that are not negative: R^n and minus infinity, which stands for 0."""
+    """The logarithms of non-negative numbers: R^n with minus infinity, the logarithm of 0."""
 
     def residual(self, x: Float[Array, "..."]) -> Scalar:
-        """Always 0, or NaN where a coordinate is NaN or infinite."""
+        """0; NaN where a coordinate is NaN or plus infinity."""
         return jnp.max(jnp.where(x == -jnp.inf, 0, x - x))
 
 
@@ -35,36 +36,39 @@ class SCIRState(NamedTuple):
 
 
 class _ExactMove(Sampler):
-    """What the samplers here share: an estimate, then an exact move that it drives."""
+    """Base of the samplers here: estimate the process's coefficient, then move exactly with it."""
 
     estimator: MinibatchSum
     step_size: Schedule = eqx.field(converter=as_schedule)
 
     @property
     def manifold(self) -> LogOrthant:
-        """Where the positions are: any shape, in logs."""
+        """The space of log theta, of any shape."""
         return LogOrthant()
 
     def init(self, key: RandomKey, position: Position) -> SCIRState:
-        """The state at log theta."""
+        """The state before the first step; ``position`` is log theta."""
         position = check_position(self.manifold, position)
         return SCIRState(position, self.estimator.init(key, position), jnp.zeros((), jnp.int32))
 
     def on_all_data(self) -> "_ExactMove":
-        """The same sampler with the estimator of all data."""
+        """The same sampler for batches that are the whole data set."""
         return eqx.tree_at(lambda s: s.estimator, self, self.estimator.on_all_data())
 
     def step(self, key: RandomKey, state: SCIRState, batch: Batch = None) -> tuple[SCIRState, StepInfo]:
         """One estimate and one exact move with it."""
         key_estimate, key_move = jax.random.split(key)
-        estimate, kept = self.estimator.prepare(key_estimate, state.estimator, state.position, batch)
+        estimate, estimator_state = self.estimator.prepare(
+            key_estimate, state.estimator, state.position, batch
+        )
         position = self._move(key_move, state, estimate)
-        return SCIRState(position, kept, state.count + 1), self._info(position)
+        return SCIRState(position, estimator_state, state.count + 1), self._info(position)
 
-    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Any:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Array | np.ndarray:
+        """The position after a time h of the process with the estimated coefficient."""
 
-    def _info(self, position: Array) -> StepInfo:
+    def _info(self, position: Array | np.ndarray) -> StepInfo:
         residual = self.manifold.residual(jnp.asarray(position))
         nothing = jnp.full((), jnp.nan, residual.dtype)
         result = jnp.where(jnp.isfinite(residual), Result.OK, Result.NON_FINITE).astype(jnp.int32)
@@ -76,19 +80,22 @@ class SCIR(_ExactMove):
 
     .. math:: d\theta = (\hat a - \theta)\,dt + \sqrt{2\theta}\,dW
 
-    over a time h with :math:`\hat a` drawn afresh, Baker et al. (2018), eq. 2.3 and Algorithm 1. The target
-    is Gamma(a, 1) in each component, a = alpha + sum z; ``omega = theta / sum theta`` is Dirichlet(a). The
-    position is **log theta**, which keeps components that underflow: `geodrift.processes.log_simplex` of the
-    draws is log omega, and its exponential omega. Start from log theta, not from theta.
+    over a time h with a new estimate :math:`\hat a` at each step; Baker et al. (2018), eq. 2.3 and Algorithm
+    1. The target is Gamma(a, 1) in each component, a = alpha + sum z; ``omega = theta / sum theta`` is
+    Dirichlet(a). The position is **log theta**, because theta itself may underflow:
+    `geodrift.processes.log_simplex` of the draws is log omega, and its exponential omega. Start from log
+    theta, not from theta.
 
-    Law: exact at any step where :math:`\hat a` has no noise, so in particular in components that no datum
-    visits. Elsewhere the mean is exact and the variance is :math:`a + \tanh(h/2)\,\mathrm{Var}\,\hat a`
-    (Corollary 3.2); with replacement :math:`\mathrm{Var}\,\hat a_j = N^2 p_j (1 - p_j) / n`, so that
-    ``h < 0.2 n / (N (1 - p))`` keeps the inflation below 10%. A start has to decay over sum h of about 3.
+    Invariant law: the target, exactly, at any step size, where :math:`\hat a` has no noise, so in particular
+    in components that occur in no datum. Elsewhere the mean is exact and the variance is
+    :math:`a + \tanh(h/2)\,\mathrm{Var}\,\hat a` (Corollary 3.2). With replacement
+    :math:`\mathrm{Var}\,\hat a_j = N^2 p_j (1 - p_j) / n`, so that ``h < 0.2 n / (N (1 - p))`` keeps the
+    variance within 10% of the target's. The influence of the start decays as exp(-t): discard t = 3 or more.
 
     Args:
-        estimator: a-hat, one number for each component: positive.
-        step_size: h, the time between two minibatches; a number or a `Schedule` of the count.
+        estimator: Estimates a, one positive number for each component.
+        step_size: h, the time between two minibatches in the equation above, in units of the process's
+            relaxation time, which is 1. A number or a `Schedule` of the count.
 
     Raises:
         ValueError: ``step_size`` is not positive and finite.
@@ -100,16 +107,17 @@ class SCIR(_ExactMove):
         >>> omega = jnp.exp(log_simplex(draws.position))
     """
 
-    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Any:
+    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Array | np.ndarray:
         return cox_ingersoll_ross(key, state.position, estimate, self.step_size(state.count))
 
 
 class HostSCIR(SCIR):
-    """`SCIR` with its moves made by the compiled CPU kernel in float64, in a host loop.
+    """`SCIR` with its moves made by a compiled CPU kernel, in float64.
 
-    The law, the arguments and the protocol are those of `SCIR`; ``step`` runs outside jit (the estimator may
-    be compiled within it) and `geodrift.sample`, which compiles the whole loop, does not take it. It
-    pays with many components: a move takes about 50 nanoseconds of one core, in JAX a microsecond.
+    The law, the arguments and the protocol are those of `SCIR`. ``step`` runs outside jit (the estimator may
+    be compiled within it), so you write the loop: `geodrift.sample`, which compiles the whole loop, refuses
+    this sampler. It is faster where there are many components: a move of one component takes about 50
+    nanoseconds of one core, in JAX a microsecond.
 
     Example:
         >>> state = sampler.init(key, jnp.zeros((num_topics, num_words)))
@@ -119,7 +127,7 @@ class HostSCIR(SCIR):
 
     runs_on_host: ClassVar[bool] = True
 
-    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Any:
+    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Array | np.ndarray:
         step_size = float(self.step_size(state.count))
         return host_cox_ingersoll_ross(key, np.asarray(state.position), np.asarray(estimate), step_size)
 
@@ -129,13 +137,17 @@ class ExponentialOU(_ExactMove):
 
     .. math:: x' = \hat\mu + (x - \hat\mu)\,e^{-h} + \sigma\sqrt{1 - e^{-2h}}\,\xi, \quad \theta = e^x
 
-    with :math:`\hat\mu` drawn afresh at each step. The target of theta is LogNormal(mu, sigma^2); the mean
-    of x is exact at any step and its variance :math:`\sigma^2 + \tanh(h/2)\,\mathrm{Var}\,\hat\mu`. Baker et
-    al. (2018), section 2.3, propose geometric Brownian motion, which has no stationary law.
+    with a new estimate :math:`\hat\mu` at each step. It takes the place of the geometric Brownian motion
+    that Baker et al. (2018), section 2.3, propose, which has no stationary law.
+
+    Invariant law: x = log theta is N(mu, sigma^2), exactly, at any step size, where :math:`\hat\mu` has no
+    noise. Elsewhere the mean is exact and the variance is
+    :math:`\sigma^2 + \tanh(h/2)\,\mathrm{Var}\,\hat\mu`.
 
     Args:
-        estimator: mu-hat, one number for each component.
-        step_size: h, the time between two minibatches; a number or a `Schedule` of the count.
+        estimator: Estimates mu, one number for each component.
+        step_size: h, the time between two minibatches, in units of the process's relaxation time, which is
+            1. A number or a `Schedule` of the count.
         scale: sigma, positive; broadcasts to the position, which is x = log theta.
 
     Raises:
@@ -147,5 +159,5 @@ class ExponentialOU(_ExactMove):
     def __check_init__(self) -> None:
         check_positive("scale", self.scale)
 
-    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Any:
+    def _move(self, key: RandomKey, state: SCIRState, estimate: Array) -> Array | np.ndarray:
         return ornstein_uhlenbeck(key, state.position, estimate, self.scale, self.step_size(state.count))

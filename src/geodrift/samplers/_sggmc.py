@@ -30,26 +30,30 @@ class SGGMC(KineticSampler):
 
     .. math:: dx = v\,dt, \quad dv = \nabla \log p\,dt - C v\,dt + \sqrt{2C}\,dW
 
-    with all terms in the tangent space. The gradient noise V that the estimator states is subtracted from
-    the injected noise exactly; the bias is then of second order in the step size, and of first order where V
-    is ignored.
+    with all terms in the tangent space; Liu, Zhu & Song (2016), sections 3.2 and 3.3, Algorithm 1. The
+    gradient noise V that the estimator states is subtracted from the injected noise exactly; the bias is then
+    of second order in the step size, and of first order where V is ignored.
 
     Args:
         estimator: Gradient of the log density of all the data.
         manifold: Where the positions are.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count.
-        friction: C, 1/time: a number, a symmetric positive definite matrix ``[n, n]`` (or ``[..., n, n]``),
-            which acts as :math:`\Lambda C \Lambda`, or a prefix of the position's tree of such. An array is
-            always a matrix, for a leaf ``[n, n]`` too.
+        step_size: h (the paper's epsilon), the time of an inner step in the equation above; in the
+            position's unit, as velocities have variance 1. A number or a `Schedule` of the count.
+        friction: C, 1/time: a number; a symmetric positive definite matrix ``[n, n]`` (or ``[..., n, n]``),
+            which acts as :math:`\Lambda C \Lambda` with :math:`\Lambda` the projection on the tangent space;
+            or a prefix of the position's tree of such. An array is always a matrix, for a leaf ``[n, n]``
+            too.
         num_steps: L, inner steps in one draw.
-        composition: ``"ABOBA"``, ``"BAOAB"``, ``"OBABO"`` or ``"liu"``, the paper's own, which is cooler.
-        reuse_batch: Hold one batch over the L inner steps. This saves ``prepare`` where it is dear; its
-            noise is then not white, so V is not what it seems and the law is biased.
+        composition: The order of the flows of one inner step: ``"ABOBA"``, ``"BAOAB"``, ``"OBABO"`` or
+            ``"liu"``, the paper's own, whose positions are too cold.
+        reuse_batch: Use one batch for all L inner steps, which saves L - 1 calls of the estimator's
+            ``prepare``. The gradient noise of the inner steps is then correlated, so that subtracting V does
+            not remove it, and the law is biased.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0.
 
     Example:
         >>> sampler = SGGMC(Full(log_density), Sphere(3), step_size=0.1, friction=1.0, num_steps=10)
@@ -66,12 +70,12 @@ class SGGMC(KineticSampler):
     reuse_batch: bool = eqx.field(static=True, default=False)
 
     def init(self, key: RandomKey, position: Position) -> SGGMCState:
-        """A state with a velocity drawn at temperature 1."""
-        position, velocity, kept = self._start(key, position)
-        return SGGMCState(position, velocity, kept, jnp.zeros((), jnp.int32))
+        """The state before the first step, with a velocity drawn at temperature 1."""
+        position, velocity, estimator_state = self._start(key, position)
+        return SGGMCState(position, velocity, estimator_state, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: SGGMCState, batch: Batch = None) -> tuple[SGGMCState, StepInfo]:
         """L inner steps of the composition."""
         phase = Phase(state.position, state.velocity, None)
-        phase, kept, info = self._move(key, state.count, phase, state.estimator, batch)
-        return SGGMCState(phase.position, phase.velocity, kept, state.count + 1), info
+        phase, estimator_state, info = self._move(key, state.count, phase, state.estimator, batch)
+        return SGGMCState(phase.position, phase.velocity, estimator_state, state.count + 1), info

@@ -15,34 +15,38 @@ from geodrift.samplers._sggmc import SGGMC, SGGMCState
 
 
 class SGHMC(SGGMC):
-    r"""Langevin dynamics with friction on :math:`R^n`, from noisy gradients; Chen et al. (2014).
+    r"""Langevin dynamics with friction on :math:`R^n`, from noisy gradients.
 
     .. math:: d\theta = r\,dt, \quad dr = \nabla \log p\,dt - C r\,dt + \sqrt{2C}\,dW
 
-    The gradient noise V that the estimator states is subtracted from the injected noise (the paper's
-    :math:`\hat B = h V / 2`). The momentum persists from call to call. It is `SGGMC` on flat space.
+    Chen, Fox & Guestrin (2014), eq. 13 and Algorithm 2. The gradient noise V that the estimator states is
+    subtracted from the injected noise (the paper's :math:`\hat B = h V / 2`). The momentum persists from step
+    to step. It is `SGGMC` on flat space.
 
     Args:
         estimator: Gradient of the log density of all the data.
         manifold: Euclidean.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count.
+        step_size: h (the paper's epsilon), the time of an inner step in the equation above; in the
+            position's unit, as momenta have variance 1. A number or a `Schedule` of the count.
         friction: C, 1/time: a number, a symmetric positive definite matrix ``[n, n]``, or a prefix of the
             position's tree of such.
         num_steps: L, inner steps in one draw.
-        composition: ``"BAOAB"``, whose bias is the least of all on a double well, with and without gradient
-            noise, and of third order for a Gaussian; ``"ABOBA"``, exact for a Gaussian at any step size, V
-            subtracted or not; ``"OBABO"``; ``"liu"``; or ``"chen"``, the paper's eq. 13 with the new position
-            in the momentum's step, whose noise is :math:`N(0, 2 C h - h^2 V)`.
-        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
-        refresh_every: Calls of `step` after which the momentum is drawn afresh at temperature 1; 1 is the
-            paper's Algorithm 2. None keeps it for ever. ``"BAOAB"`` and ``"OBABO"`` end a call half a kick
-            ahead of the velocity whose law is normal, so they take no refresh; ``"chen"`` does too, and is
-            biased at first order by one, as published.
+        composition: The order of the flows of one inner step: ``"BAOAB"``, whose bias is the least of all on
+            a double well, with and without gradient noise, and of third order for a Gaussian; ``"ABOBA"``,
+            exact for a Gaussian at any step size, V subtracted or not; ``"OBABO"``; ``"liu"``; or ``"chen"``,
+            the paper's eq. 13 with the new position in the momentum's step, whose noise is
+            :math:`N(0, 2 C h - h^2 V)`.
+        reuse_batch: Use one batch for all L inner steps; the law is then biased, as for `SGGMC`.
+        refresh_every: Calls of `step` after which a new momentum is drawn at temperature 1; 1 is the paper's
+            Algorithm 2. None never draws one. Not with ``"BAOAB"`` and ``"OBABO"``: their steps end half a
+            kick after the point at which the momentum's law is normal, so that a new momentum there biases
+            the chain. The steps of ``"chen"`` end there too; it accepts ``refresh_every`` because the
+            published algorithm has it, and a new momentum biases it at first order.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0.
 
     Example:
         >>> sampler = SGHMC(Full(log_density), Euclidean(3), step_size=0.1, friction=1.0, num_steps=10)
@@ -66,7 +70,7 @@ class SGHMC(SGGMC):
             )
 
     def step(self, key: RandomKey, state: SGGMCState, batch: Batch = None) -> tuple[SGGMCState, StepInfo]:
-        """L inner steps of the composition, after a new momentum where one is due."""
+        """L inner steps of the composition, with a new momentum before them where one is due."""
         if self.refresh_every is not None:
             key_velocity, key = jax.random.split(key)
             velocity = jax.lax.cond(

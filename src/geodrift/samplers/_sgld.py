@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
+from geodrift._types import Batch, Count, Position, RandomKey, Shared
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._normals import Ahead
@@ -37,9 +37,10 @@ class SGLD(InnerSteps):
     .. math:: dx = (G^{-1} \nabla \log p + \Gamma)\,dt + \sqrt{2 G^{-1}}\,dW, \quad
         \Gamma_j = \sum_k \partial_k (G^{-1})_{jk}
 
-    The gradient noise V that the estimator states is subtracted exactly from the injected noise, which then
-    has the covariance :math:`2h G^{-1} - h^2 G^{-1} V G^{-1}`: the law does not feel the noise. The bias is
-    of first order in the step size either way; for N(0, 1) the variance is 1 / (1 - h/2).
+    Welling & Teh (2011), eq. 4. The gradient noise V that the estimator states is subtracted exactly from the
+    injected noise, which then has the covariance :math:`2h G^{-1} - h^2 G^{-1} V G^{-1}`, so that the noise
+    does not change the law. The bias of the Euler step remains, of first order in the step size; for N(0, 1)
+    the variance is 1 / (1 - h/2).
 
     In the recipe of Ma, Chen & Fox (2015): H = -log p, :math:`D = G^{-1}`, Q = 0.
 
@@ -47,17 +48,17 @@ class SGLD(InnerSteps):
         estimator: Gradient of the log density of all the data.
         manifold: Where the positions are; Euclidean when there is a metric. On a curved manifold a step
             follows the geodesic.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count. Welling & Teh's
-            epsilon is 2h.
+        step_size: h, the time of an inner step in the equation above: :math:`h G^{-1}` is in the position's
+            unit squared. Welling & Teh's epsilon is 2h. A number or a `Schedule` of the count.
         metric: G; None for that of the manifold.
         num_steps: L, inner steps in one draw.
-        reuse_batch: Hold one batch over the L inner steps. Its noise is then not white and the law is
-            biased.
+        reuse_batch: Use one batch for all L inner steps. Their gradient noise is then correlated and the law
+            is biased.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0.
     """
 
     estimator: Estimator
@@ -72,10 +73,10 @@ class SGLD(InnerSteps):
             check_flat(type(self).__name__, self.manifold)
 
     def init(self, key: RandomKey, position: Position) -> SGLDState:
-        """The state at a position.
+        """The state before the first step.
 
         Raises:
-            ValueError: It is not on the manifold, or outside the metric's chart.
+            ValueError: The position is not on the manifold, or outside the metric's chart.
         """
         position = check_position(self.manifold, position)
         if self.metric is not None:
@@ -88,23 +89,22 @@ class SGLD(InnerSteps):
         """L Euler steps."""
         h, estimator = self.step_size(state.count), self.estimator.on(self.manifold)
 
-        def flow(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
-            position, outcome = self._move(key, phase.position, h, estimator, prepared)
+        def along_geodesic(key: RandomKey | Ahead, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+            x = phase.position
+            noisy = estimator.gradient(x, prepared), estimator.noise_variance(x, prepared)
+            position, outcome = geodesic_langevin(key, self.manifold, x, h, *noisy)
             return Phase(position, (), None), outcome
 
+        def in_metric(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+            x = phase.position
+            noisy = estimator.gradient(x, prepared), estimator.noise_variance(x, prepared)
+            position, outcome = metric_langevin(key, self.metric, x, h, *noisy)
+            return Phase(position, (), None), outcome
+
+        inner_step, on = (along_geodesic, self.manifold) if self.metric is None else (in_metric, None)
         phase = Phase(state.position, (), None)
-        on = self.manifold if self.metric is None else None
-        phase, kept, outcome = inner_steps(
-            key, self, estimator, flow, phase, state.estimator, batch, one_normal_on=on
+        phase, estimator_state, outcome = inner_steps(
+            key, self, estimator, inner_step, phase, state.estimator, batch, one_normal_on=on
         )
         info = langevin_info(self.manifold, phase.position, outcome)
-        return SGLDState(phase.position, kept, state.count + 1), info
-
-    def _move(
-        self, key: RandomKey | Ahead, position: Position, h: Scalar, estimator: Estimator, prepared: Any
-    ) -> tuple[Position, StepOutcome]:
-        gradient = estimator.gradient(position, prepared)
-        variance = estimator.noise_variance(position, prepared)
-        if self.metric is None:
-            return geodesic_langevin(key, self.manifold, position, h, gradient, variance)
-        return metric_langevin(key, self.metric, position, h, gradient, variance)
+        return SGLDState(phase.position, estimator_state, state.count + 1), info

@@ -18,26 +18,28 @@ class SGNHT(GSGNHT):
     .. math:: d\theta = r\,dt, \quad dr = \nabla \log p\,dt - \xi r\,dt + \sqrt{2C}\,dW,
         \quad d\xi = (r'r / d - 1)\,dt
 
-    Ding et al. (2014); C is their A. With ``thermostat="coordinate"`` (mSGNHT) each coordinate has its own,
-    :math:`d\xi_i = (r_i^2 - 1)\,dt`, which settles at :math:`C + h V_{ii} / 2` and so corrects noise that
-    differs from coordinate to coordinate; one for all corrects noise that is the same in every direction. It
-    is `GSGNHT` on flat space.
+    Ding et al. (2014); C is their A. With ``thermostat="coordinate"`` (mSGNHT) each coordinate
+    has a thermostat of its own, :math:`d\xi_i = (r_i^2 - 1)\,dt`, which settles at :math:`C + h V_{ii} / 2`
+    and so corrects noise that differs from coordinate to coordinate; one thermostat for all corrects noise
+    that is the same in every direction. It is `GSGNHT` on flat space.
 
     Args:
-        estimator: Gradient of the log density of all the data. A noise variance that it states is subtracted
-            from the injected noise; the thermostat deals with the rest.
+        estimator: Gradient of the log density of all the data. The noise variance that it states is
+            subtracted from the injected noise; the thermostat corrects for the rest.
         manifold: Euclidean.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count.
-        friction: C, 1/time; a number. The thermostat starts there.
+        step_size: h, the time of an inner step in the equation above; in the position's unit, as momenta
+            have variance 1. A number or a `Schedule` of the count.
+        friction: C, 1/time; a number. The thermostat :math:`\xi` starts at C.
         num_steps: L, inner steps in one draw.
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf;
             ``"coordinate"``: one for each coordinate.
         composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"``, ``"liu"``, or ``"chen"``, which is the paper's
             Euler scheme with the new position in the momentum's step.
-        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
+        reuse_batch: Use one batch for all L inner steps; the law is then biased, as for `SGGMC`.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0, if the noise that is not subtracted is of a kind that the
+    thermostat corrects.
     """

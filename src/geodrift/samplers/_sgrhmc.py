@@ -43,33 +43,33 @@ class SGRHMCState(NamedTuple):
 
 
 class SGRHMC(InnerSteps):
-    r"""Langevin dynamics with friction in a chart with a metric, from noisy gradients: gSGRHMC.
+    r"""Langevin dynamics with friction in a position-dependent metric, from noisy gradients: gSGRHMC.
 
     .. math:: d\theta = G^{-1/2} r\,dt, \quad dr = (G^{-1/2} \nabla \log p + \operatorname{div} G^{-1/2})\,dt
         - C G^{-1} r\,dt + \sqrt{2 C G^{-1}}\,dW
 
-    A gradient noise V reaches r as :math:`h G^{-1/2} N(0, V)`, so that :math:`G^{-1/2} N(0, 2 C h - h^2 V)`
-    is injected: V is subtracted without a root of a new matrix. Where the chart has a boundary the position
-    is mirrored there, and its momentum with it.
+    Ma, Chen & Fox (2015), Algorithm 1. A gradient noise V reaches r as :math:`h G^{-1/2} N(0, V)`, so that
+    the injected noise is :math:`G^{-1/2} N(0, 2 C h - h^2 V)`: subtracting V takes no root of a further
+    matrix. Where the chart has a boundary the position is mirrored there, and its momentum with it.
 
     Args:
         estimator: Gradient of the log density in the chart's coordinates, with respect to Lebesgue measure.
         manifold: Euclidean.
-        step_size: h, the time of an inner step; a number or a `Schedule` of the count. The units of
-            :math:`G^{-1}` are the position's squared, in this time.
+        step_size: h (the paper's epsilon), the time of an inner step in the equation above:
+            :math:`h^2 G^{-1}` is in the position's unit squared. A number or a `Schedule` of the count.
         metric: G.
-        friction: C, a number.
+        friction: C, a number; the paper's is 1. The momentum decays at the rate :math:`C G^{-1}`.
         num_steps: L, inner steps in one draw.
         composition: ``"ABOBA"``: drift h/2 by the midpoint rule, kick, friction and noise at that point
             (exact given G where G is diagonal, else to second order), drift h/2. Of second order. ``"ma"``:
             the paper's Algorithm 1, with the new position in the momentum's step. The momentum's law has a
             bias of first order, the position's one of second.
-        reuse_batch: Hold one batch over the L inner steps, at the price of a biased law.
+        reuse_batch: Use one batch for all L inner steps; the law is then biased, as for `SGGMC`.
 
     Raises:
         ValueError: An argument is outside its range.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: the target as h -> 0.
     """
 
     estimator: Estimator
@@ -92,7 +92,7 @@ class SGRHMC(InnerSteps):
         check_flat("SGRHMC", self.manifold)
 
     def init(self, key: RandomKey, position: Position) -> SGRHMCState:
-        """A state with a momentum drawn at temperature 1.
+        """The state before the first step, with a momentum drawn at temperature 1.
 
         Raises:
             ValueError: The position is outside the metric's chart.
@@ -103,15 +103,15 @@ class SGRHMC(InnerSteps):
         position, _ = self.metric.reflect(position)
         key_momentum, key_estimator = jax.random.split(key)
         momentum = self.manifold.random_tangent(key_momentum, position)
-        kept = self.estimator.on(self.manifold).init(key_estimator, position)
-        return SGRHMCState(position, momentum, kept, jnp.zeros((), jnp.int32))
+        estimator_state = self.estimator.on(self.manifold).init(key_estimator, position)
+        return SGRHMCState(position, momentum, estimator_state, jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: SGRHMCState, batch: Batch = None) -> tuple[SGRHMCState, StepInfo]:
         """L inner steps."""
         estimator, h = self.estimator.on(self.manifold), self.step_size(state.count)
         before, after = (h / 2, h / 2) if self.composition == "ABOBA" else (h, None)
 
-        def flow(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
+        def inner_step(key: RandomKey, phase: Phase, prepared: Any) -> tuple[Phase, StepOutcome]:
             x, r = self._drift(phase.position, phase.velocity, before)
             gradient = jax.tree.map(lambda g, x: g.astype(x.dtype), estimator.gradient(x, prepared), x)
             r, negative = self._kick(key, x, r, gradient, estimator.noise_variance(x, prepared), h)
@@ -121,15 +121,17 @@ class SGRHMC(InnerSteps):
             return Phase(x, r, None), outcome
 
         phase = Phase(state.position, state.momentum, None)
-        phase, kept, outcome = inner_steps(key, self, estimator, flow, phase, state.estimator, batch)
+        phase, estimator_state, outcome = inner_steps(
+            key, self, estimator, inner_step, phase, state.estimator, batch
+        )
         info = phase_info(self.manifold, phase, outcome)
-        return SGRHMCState(phase.position, phase.velocity, kept, state.count + 1), info
+        return SGRHMCState(phase.position, phase.velocity, estimator_state, state.count + 1), info
 
     def _drift(self, x: Position, r: Tangent, t: Scalar) -> tuple[Position, Tangent]:
-        """``dx = G^-1/2 r dt``: Euler's step in the paper's scheme, else the midpoint rule."""
+        """``dx = G^-1/2 r dt`` over a time t: an Euler step in ``"ma"``, else the midpoint rule."""
         middle = x
         if self.composition != "ma":
-            # Beyond a mirror G is its mirror image.
+            # The metric is that at the mirrored position.
             middle, _ = self.metric.reflect(_tree.axpy(t / 2, self.metric.inverse_sqrt(x, r), x))
         x, signs = self.metric.reflect(_tree.axpy(t, self.metric.inverse_sqrt(middle, r), x))
         return x, jax.tree.map(jnp.multiply, signs, r)
@@ -137,9 +139,13 @@ class SGRHMC(InnerSteps):
     def _kick(
         self, key: RandomKey, x: Position, r: Tangent, gradient: Tangent, variance: NoiseVariance, h: Scalar
     ) -> tuple[Tangent, Bool[Array, ""]]:
-        """Kick, friction and noise at one position: ``r <- R r + K h force + S G^-1/2 N(0, 2Ch - h^2 V)``."""
+        """Kick, friction and noise at x: ``r <- R r + K h force + S G^-1/2 N(0, 2Ch - h^2 V)``.
+
+        Returns:
+            The momentum, and whether a noise variance was negative, which is then taken as 0.
+        """
         force = _tree.add(self.metric.inverse_sqrt(x, gradient), self.metric.divergence_inverse_sqrt(x))
-        white, negative = self._white(key, x, variance, h)
+        white, negative = self._noise(key, x, variance, h)
         noise = self.metric.inverse_sqrt(x, white)
         rate, diagonal = self.friction * h, self.metric.inverse_diagonal(x)
         if self.composition == "ma":
@@ -158,16 +164,16 @@ class SGRHMC(InnerSteps):
             def damped(u: Tangent) -> Tangent:
                 return _tree.axpy(-rate / 2, self.metric.inverse(x, u), u)
 
-            both = _tree.axpy(2.0, r, _tree.axpy(h, force, jax.tree.map(jnp.zeros_like, r)))
+            doubled = _tree.axpy(2.0, r, _tree.axpy(h, force, jax.tree.map(jnp.zeros_like, r)))
             # K (2r + h force) - r, with K = 1 - a + a^2 = 1 - a (1 - a).
-            carried = _tree.axpy(-rate / 2, self.metric.inverse(x, damped(both)), both)
+            carried = _tree.axpy(-rate / 2, self.metric.inverse(x, damped(doubled)), doubled)
             kicked, noise = _tree.sub(carried, r), damped(noise)
         return _tree.add(kicked, noise), negative
 
-    def _white(
+    def _noise(
         self, key: RandomKey, x: Position, variance: NoiseVariance, h: Scalar
     ) -> tuple[Tangent, Bool[Array, ""]]:
-        """``N(0, 2Ch - h^2 V)``, and whether that is negative somewhere."""
+        """A draw of ``N(0, 2Ch - h^2 V)``, and whether that variance is negative somewhere (taken as 0)."""
         leaves, structure = jax.tree.flatten(x)
         variances = [None] * len(leaves) if variance is None else _tree.broadcast_prefix(variance, x)
         drawn, negative = [], jnp.zeros((), bool)
