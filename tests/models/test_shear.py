@@ -56,11 +56,11 @@ def test_documents_stay_and_sums_follow():
 
 def test_sums_do_not_drift_from_their_documents():
     """A thousand passes with shear moves: an error that was sheared along would have grown without bound."""
-    _, engine = run(4000, batch_size=80, num_draws=10)
-    pull, coupling = engine.latents.pull.copy(), engine.latents.coupling.copy()
-    renew_sums(engine.latents, engine.source)
-    np.testing.assert_allclose(pull, engine.latents.pull, atol=1e-4)
-    np.testing.assert_allclose(coupling, engine.latents.coupling, atol=1e-3)
+    _, chain = run(4000, batch_size=80, num_draws=10)
+    pull, coupling = chain.latents.pull.copy(), chain.latents.coupling.copy()
+    renew_sums(chain.latents, chain.source)
+    np.testing.assert_allclose(pull, chain.latents.pull, atol=1e-4)
+    np.testing.assert_allclose(coupling, chain.latents.coupling, atol=1e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.7, 3.0])
