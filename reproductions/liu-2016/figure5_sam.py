@@ -107,11 +107,11 @@ def chain(corpus: Corpus, settings: Settings) -> Callable[[], Iterator[np.ndarra
     """The topics after each outer iteration, the start first."""
 
     def draws() -> Iterator[np.ndarray]:
-        engine = Chain(corpus, settings, seed=0)
-        engine.plan(steps=10**7)
+        chain = Chain(corpus, settings, seed=0)
+        chain.begin(chain.shares.plan(10**7))
         while True:
-            yield engine.topics()
-            engine._step()
+            yield chain.topics()
+            chain.step()
 
     return draws
 
@@ -165,23 +165,23 @@ def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, li
 
     Its score by 200 prior mixtures and by annealing, and the spread of the mixtures over their prior's.
     """
-    engine = Chain(corpus, Settings(**MODEL), seed=0)
-    engine.plan(steps=10**6)
+    chain = Chain(corpus, Settings(**MODEL), seed=0)
+    chain.begin(chain.shares.plan(10**6))
     few, prior = rows[::5], float(np.sqrt((TOPICS - 1) / (TOPICS**2 * (ALPHA * TOPICS + 1))))
     out: dict[str, list[float]] = {"passes": [], "prior_mixtures": [], "annealed": [], "spread_ratio": []}
     started, spent = time.process_time(), 0.0
     for count in np.unique(np.geomspace(40, 40_000, 14).astype(int)):
-        while engine.count < count:
-            engine._step()
+        while chain.count < count:
+            chain.step()
         spent = time.process_time() - started
         scorer = Scorer(few)
-        scorer.add(engine.topics())
+        scorer.add(chain.topics())
         out["passes"].append(float(count * 50 / corpus.num_documents))
         out["prior_mixtures"].append(scorer.scores()["last"])
         out["annealed"].append(
-            float(annealed_log_perplexity(few, engine.topics(), KAPPA, ALPHA, num_replicates=1).mean())
+            float(annealed_log_perplexity(few, chain.topics(), KAPPA, ALPHA, num_replicates=1).mean())
         )
-        out["spread_ratio"].append(float(engine.latents.mixtures.std(axis=0).mean()) / prior)
+        out["spread_ratio"].append(float(chain.latents.mixtures.std(axis=0).mean()) / prior)
         if spent > seconds:
             break
     return out

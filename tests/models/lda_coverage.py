@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from geodrift.data import Corpus
+from geodrift.driver import sampled
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, document_mixtures
 from geodrift.models.topics._alignment import matched
 
@@ -66,7 +67,7 @@ def in_order_of(truth, draws):
 
 
 def ours(truth, seed):
-    """Intervals of topics and of the documents' mixtures by the engine, started from the true assignments."""
+    """Intervals of topics and of the documents' mixtures by a `Chain`, started from the true assignments."""
     settings = Settings(
         n_topics=NUM_TOPICS,
         doc_topic_prior=DOC_TOPIC_PRIOR,
@@ -76,27 +77,23 @@ def ours(truth, seed):
         warm_up_fraction=0.1,
     )
     corpus = Corpus.from_matrix(truth.counts)
-    engine = Chain(corpus, settings, seed=seed)
-    engine.plan(steps=STEPS)
-    engine.restore(started(engine, truth))
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    draws = np.array(draws)
+    chain = Chain(corpus, settings, seed=seed)
+    chain.restore(started(chain, truth))
+    draws = sampled([chain], STEPS)["topics"][0]
     topics = np.take_along_axis(draws, in_order_of(truth, draws)[:, :, None], axis=1)
     found = document_mixtures(corpus.rows(np.arange(NUM_DOCUMENTS)), topics, DOC_TOPIC_PRIOR, seed=seed)
     return intervals_of(topics), Intervals(found["mean"], found["low"], found["high"])
 
 
-def started(engine, truth):
-    """The engine's state with the true assignments and every document seen."""
-    state = engine.state()
+def started(chain, truth):
+    """The chain's state with the true assignments and every document seen."""
+    state = chain.state()
     word_topic = np.zeros_like(state["move.word_topic"])
     np.add.at(word_topic, (truth.words, truth.assignments), 1)
     return state | {
         "move.assignments": truth.assignments.astype(state["move.assignments"].dtype),
         "move.word_topic": word_topic,
-        "move.in_parts": np.add.reduceat(word_topic, engine.move.bounds[:-1], axis=0).astype(float),
+        "move.in_parts": np.add.reduceat(word_topic, chain.move.bounds[:-1], axis=0).astype(float),
         "move.seen": np.ones(NUM_DOCUMENTS, bool),
         "move.complete_at": np.array(0),
     }

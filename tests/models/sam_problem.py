@@ -3,8 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift.driver import sampled
+from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.topics._facade import MatrixCorpus
 
 SETTINGS = {
     "n_topics": 3,
@@ -28,11 +29,7 @@ def planted(num_documents=80, num_words=40, num_topics=3, seed=1):
     return MatrixCorpus(sp.csr_matrix(rows / np.linalg.norm(rows, axis=1, keepdims=True))), topics
 
 
-def run(total_steps, *, seed=0, chain=0, **settings):
-    """Draws [draw, topic, word] of one chain, and the engine."""
-    engine = Chain(planted()[0], Settings(**SETTINGS | settings), seed=seed, chain=chain)
-    engine.plan(steps=total_steps)
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    return np.array(draws), engine
+def run(total_steps, *, seed=0, number=0, **settings):
+    """Draws [draw, topic, word] of one chain, and the chain."""
+    chain = Chain(planted()[0], Settings(**SETTINGS | settings), seed=seed, chain=number)
+    return sampled([chain], total_steps)["topics"][0], chain

@@ -4,10 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation import (
-    Chain,
-    Settings,
-)
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel
 from geodrift.models.latent_dirichlet_allocation.scaled_counts import _deferred_topics, _merged_moves
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics import (
@@ -91,27 +88,27 @@ def test_the_sums_are_means_given_what_has_been_drawn(window, monkeypatch):
         )
 
 
-def random_engine(monkeypatch, seed=3, window=8):
+def random_chain(monkeypatch, seed=3, window=8):
     monkeypatch.setattr(_deferred_topics, "LEAST_WORDS", 1)
     monkeypatch.setattr(_deferred_topics, "LEAST_SHAPE", 0.0)
     monkeypatch.setattr(_deferred_topics, "MOST_VISITED", 1.0)
     monkeypatch.setattr(_deferred_topics, "WINDOW", window)
     counts = np.random.default_rng(4).poisson(0.05, (300, 50))
     settings = Settings(n_topics=5, batch_size=9, method="scir")
-    engine = Chain(problem.corpus(counts), settings, seed=seed)
-    engine.plan(steps=60)
-    return engine
+    chain = Chain(problem.corpus(counts), settings, seed=seed)
+    chain.begin(chain.shares.plan(60))
+    return chain
 
 
 @pytest.mark.parametrize("cut", [2, 43, 46])
 def test_put_down_and_taken_up_is_bit_identical(cut, monkeypatch):
-    whole, first, second = (random_engine(monkeypatch) for _ in range(3))
+    whole, first, second = (random_chain(monkeypatch) for _ in range(3))
     for _ in range(cut):
-        first._step()
+        first.step()
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    for engine, steps in ((whole, 60), (second, 60 - cut)):
+    for chain, steps in ((whole, 60), (second, 60 - cut)):
         for _ in range(steps):
-            engine._step()
+            chain.step()
     assert isinstance(whole.move.gammas, DeferredTopics)
     assert (whole.move.gammas.since < whole.move.gammas.moves).any()
     for name, value in whole.state().items():
@@ -120,19 +117,19 @@ def test_put_down_and_taken_up_is_bit_identical(cut, monkeypatch):
 
 
 def test_a_look_at_all_topics_changes_no_later_one(monkeypatch):
-    watched, alone = (random_engine(monkeypatch) for _ in range(2))
+    watched, alone = (random_chain(monkeypatch) for _ in range(2))
     for _ in range(60):
-        watched._step()
+        watched.step()
         watched.topics()
-        alone._step()
+        alone.step()
     np.testing.assert_array_equal(watched.topics(), alone.topics())
 
 
 def test_what_a_look_shows_is_what_the_next_step_uses(monkeypatch):
-    engine = random_engine(monkeypatch)
+    chain = random_chain(monkeypatch)
     for _ in range(45):
-        engine._step()
-    gammas = engine.move.gammas
+        chain.step()
+    gammas = chain.move.gammas
     words = np.flatnonzero(gammas.since < gammas.moves)[:3]
     shown = gammas._present()[words]
     gammas.of_words(words)
@@ -146,10 +143,10 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     try:
         for number in (1, threads):
             numba.set_num_threads(number)
-            engine = random_engine(monkeypatch)
+            chain = random_chain(monkeypatch)
             for _ in range(50):
-                engine._step()
-            draws.append(engine.topics())
+                chain.step()
+            draws.append(chain.topics())
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(*draws)

@@ -61,13 +61,13 @@ def test_alpha_and_assignments_have_their_joint_law(learn):
         batch_size=2,
     )
     draws = []
-    for chain in range(30):
-        engine, kept = Chain(problem.corpus(COUNTS), settings, seed=1, chain=chain), []
-        engine.plan(steps=10**6)
-        while engine.count < 400:
-            engine._step()
-            if engine.count > 40:
-                alpha, z = engine.move.alpha, engine.move.assignments
+    for number in range(30):
+        chain, kept = Chain(problem.corpus(COUNTS), settings, seed=1, chain=number), []
+        chain.begin(chain.shares.plan(10**6))
+        while chain.count < 400:
+            chain.step()
+            if chain.count > 40:
+                alpha, z = chain.move.alpha, chain.move.assignments
                 # The components of an asymmetric alpha have one law.
                 of_alpha = [np.mean([f(a) for a in alpha]) for f in STATISTICS]
                 kept.append([*of_alpha, z[0] == z[3], z[0] == z[-1]])

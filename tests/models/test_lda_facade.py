@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: what it returns is what the engines draw, in a corpus or in a stream."""
+"""The scikit-learn estimator: what it returns is what the chains draw, in a corpus or in a stream."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from geodrift.driver import sampled
 from geodrift.models import LatentDirichletAllocation
+from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import (
     Chain,
     Settings,
@@ -15,7 +17,6 @@ from geodrift.models.latent_dirichlet_allocation import (
     document_mixtures,
 )
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
-from geodrift.models.topics._facade import MatrixCorpus
 
 
 def planted(num_documents, seed=0, num_topics=3, num_words=30, length=60):
@@ -51,21 +52,18 @@ def test_planted_topics_and_mixtures_are_found_with_intervals_that_hold_them(fit
     assert np.abs(model.transform(counts)[:, order] - mixtures).mean() < 0.05
 
 
-def test_draws_are_those_of_the_engines(fitted):
+def test_draws_are_those_of_the_chains(fitted):
     model, counts, _, _ = fitted
     seed = int(np.random.RandomState(1).randint(2**31))
     settings = Settings(3, doc_topic_prior=0.3, topic_word_prior=0.2, num_draws=60)
-    engine = Chain(MatrixCorpus(counts.astype(float)), settings, seed=seed, chain=0)
-    engine.plan(steps=400)
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    chain = model.topic_draws_[: len(draws)]
+    chain = Chain(MatrixCorpus(counts.astype(float)), settings, seed=seed, chain=0)
+    draws = sampled([chain], 400)["topics"][0]
+    of_model = model.topic_draws_[: len(draws)]
     assert len(model.topic_draws_) == 2 * len(draws)
     # One order for all draws of a chain that does not switch.
-    order = [int(np.abs(draws[0] - topic).sum(axis=1).argmin()) for topic in chain[0]]
-    assert np.array_equal(np.array(draws)[:, order], chain)
-    assert np.array_equal(model.expected_topics_, engine.expected_topics())
+    order = [int(np.abs(draws[0] - topic).sum(axis=1).argmin()) for topic in of_model[0]]
+    assert np.array_equal(draws[:, order], of_model)
+    assert np.array_equal(model.expected_topics_, chain.expected_topics())
     assert np.allclose(model.topics_, model.topic_draws_.mean(axis=0), atol=1e-6)
     assert np.array_equal(model.components_, model.topics_)
 
@@ -95,18 +93,18 @@ def test_top_words_are_the_most_probable(fitted):
         assert [word["word"] for word in found["words"]] == [f"w{i}" for i in most]
 
 
-def test_a_stream_is_the_stream_engine_s(fitted):
+def test_a_stream_is_the_stream_chain_s(fitted):
     counts = fitted[1]
     batches = [counts[i : i + 60] for i in range(0, 300, 60)]
     model = LatentDirichletAllocation(3, random_state=4, total_documents=5000, batch_size=25)
     seed = int(np.random.RandomState(4).randint(2**31))
     settings = Settings(3, method="scir", batch_size=25)
-    engine = StreamChain(30, settings, total_documents=5000, seed=seed)
+    chain = StreamChain(30, settings, total_documents=5000, seed=seed)
     for batch in batches:
         assert model.partial_fit(batch) is model
-        engine.feed(batch)
-        assert np.array_equal(model.expected_topics_, engine.expected_topics())
-        last, present = model.topic_draws_[-1], engine.topics()
+        chain.feed(batch)
+        assert np.array_equal(model.expected_topics_, chain.expected_topics())
+        last, present = model.topic_draws_[-1], chain.topics()
         assert np.array_equal(last[np.argsort(last[:, 0])], present[np.argsort(present[:, 0])])
     assert model.settings_.method == "scir"
     assert model.transform(counts[:3]).shape == (3, 3)

@@ -1,13 +1,12 @@
 """Latent Dirichlet allocation with kept assignments: its law against enumeration, and its reproducibility."""
 
-import itertools
-
 import jax
 import numba
 import numpy as np
 import pytest
 from scipy import stats
 
+from geodrift.driver import sampled
 from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
@@ -28,10 +27,10 @@ SETTINGS = {
 }
 
 
-def run(steps, *, seed=0, chain=0, **settings):
-    engine = Chain(problem.corpus(), Settings(**SETTINGS | settings), seed=seed, chain=chain)
-    engine.plan(steps=steps)
-    return engine
+def run(steps, *, seed=0, number=0, **settings):
+    chain = Chain(problem.corpus(), Settings(**SETTINGS | settings), seed=seed, chain=number)
+    chain.begin(chain.shares.plan(steps))
+    return chain
 
 
 @pytest.mark.parametrize("parts", [1, 3])
@@ -47,14 +46,14 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
         return np.concatenate([z == 1, (z[..., pairs[0]] == z[..., pairs[1]])], axis=-1).astype(float)
 
     draws = []
-    for chain in range(40):
-        engine, kept = run(340, chain=chain, batch_size=2, warm_up_fraction=0.1), []
-        while engine.count < 340:
-            engine._step()
-            if engine.count > engine.plan_made.warm_up + 20:
-                topics = engine.topics()
+    for number in range(40):
+        chain, kept = run(340, number=number, batch_size=2, warm_up_fraction=0.1), []
+        while chain.count < 340:
+            chain.step()
+            if chain.count > chain.plan.warm_up + 20:
+                topics = chain.topics()
                 kept.append(
-                    np.concatenate([statistics(engine.move.assignments), topics.ravel(), (topics**2).ravel()])
+                    np.concatenate([statistics(chain.move.assignments), topics.ravel(), (topics**2).ravel()])
                 )
         draws.append(kept)
     exact = np.concatenate([p @ statistics(every), first.ravel(), second.ravel()])
@@ -166,12 +165,8 @@ def random_corpus():
     return problem.corpus(rng.poisson(0.4, (300, 50)))
 
 
-def draws_of(engine, steps):
-    engine.plan(steps=steps)
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    return np.array(draws)
+def draws_of(chain, steps):
+    return sampled([chain], steps)["topics"][0]
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
@@ -211,35 +206,35 @@ def assert_counts_are_those_of_the_assignments(move, counts):
 def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
-    engine = Chain(problem.corpus(counts), Settings(n_topics=5))
-    engine.plan(steps=600)
-    move = engine.move
+    chain = Chain(problem.corpus(counts), Settings(n_topics=5))
+    chain.begin(chain.shares.plan(600))
+    move = chain.move
     assert move.start_size == move.batch_size < 80
-    engine._step()
+    chain.step()
     start = move.seen.copy()
     assert start.sum() == move.start_size
     for _ in range(_sampler.START_SWEEPS - 1):
-        engine._step()
+        chain.step()
         np.testing.assert_array_equal(move.seen, start)
         assert_counts_are_those_of_the_assignments(move, counts)
     for number in range(1, -(-300 // move.batch_size) + 1):
         assert move.complete_at < 0
-        engine._step()
+        chain.step()
         assert move.seen.sum() >= min(300, number * move.batch_size)
         assert_counts_are_those_of_the_assignments(move, counts)
     assert move.seen.all()
-    assert move.complete_at == engine.count - 1
+    assert move.complete_at == chain.count - 1
 
 
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize(("steps", "complete"), [(20, 7), (3, 4), (200, 44)])
 def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, complete):
-    engine = Chain(random_corpus(), Settings(n_topics=5))
-    engine.plan(steps=steps)
-    while engine.move.complete_at < 0:
-        engine._step()
-    assert -(-300 // engine.move.batch_size) == 4
-    assert engine.count == complete
+    chain = Chain(random_corpus(), Settings(n_topics=5))
+    chain.begin(chain.shares.plan(steps))
+    while chain.move.complete_at < 0:
+        chain.step()
+    assert -(-300 // chain.move.batch_size) == 4
+    assert chain.count == complete
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -247,15 +242,15 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     """Two kinds of documents without a common word; the sweeps that would mend a wrong start are left out."""
     rng, counts = np.random.default_rng(5), np.zeros((300, 60), int)
     counts[:150, :30], counts[150:, 30:] = rng.poisson(0.7, (2, 150, 30))
-    engine = Chain(problem.corpus(counts), Settings(n_topics=2))
-    engine.plan(steps=600)
-    move = engine.move
+    chain = Chain(problem.corpus(counts), Settings(n_topics=2))
+    chain.begin(chain.shares.plan(600))
+    move = chain.move
     for _ in range(_sampler.START_SWEEPS):
-        engine._step()
+        chain.step()
     start = move.seen.copy()
     monkeypatch.setattr(_sampler, "redraw_collapsed", lambda *arguments, **named: None)
     while move.complete_at < 0:
-        engine._step()
+        chain.step()
     documents, words = problem.tokens(counts)
     joined = ~start[documents]
     of_first = np.bincount(move.assignments[joined & (words < 30)], minlength=2)
@@ -266,26 +261,25 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
 
 @pytest.mark.usefixtures("small_steps")
 def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
-    engine = Chain(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
-    engine.plan(steps=600)
+    chain = Chain(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
+    chain.begin(chain.shares.plan(600))
     values = []
     for _ in range(60):
-        engine._step()
-        values.append(engine.move.document_prior.copy())
+        chain.step()
+        values.append(chain.move.document_prior.copy())
     changes = [step for step in range(1, 60) if not np.array_equal(values[step], values[step - 1])]
     assert changes == [43, 47, 51, 55, 59]
-    np.testing.assert_array_equal(values[0], engine.settings.document_prior)
+    np.testing.assert_array_equal(values[0], chain.settings.document_prior)
 
 
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("all_seen", [True, False])
 def test_seconds_become_steps_at_the_pace_of_most(all_seen):
-    """Steps of a quarter of a second, but the last of the pilot; each joining one has two sweeps more."""
+    """Steps of a quarter of a second; each of the four in which documents join has two sweeps more."""
     move = Chain(random_corpus(), Settings(n_topics=5)).move
     move.complete_at = 0 if all_seen else -1
-    paces = itertools.chain([0.25] * 5, [0.5])
-    assert move.count_after(10.0, lambda: next(paces), 0) == 6 + int((8.25 - (0 if all_seen else 2.0)) / 0.25)
-    assert move.count_after(1e-3, lambda: 0.25, 50) == 102
+    assert move.steps_within(8.25, 0.25, 6) == int((8.25 - (0 if all_seen else 2.0)) / 0.25)
+    assert move.steps_within(1e-3, 0.25, 51) == (2 if all_seen else 6)  # all documents join in any case
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -294,14 +288,16 @@ def test_seconds_become_steps_at_the_pace_of_most(all_seen):
 def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
     settings = Settings(n_topics=5, batch_size=batch_size)
     whole, first, second = (Chain(random_corpus(), settings, seed=3) for _ in range(3))
-    for engine in (whole, first):
-        engine.plan(steps=60)
+    plan = settings.shares.plan(60)
+    for chain in (whole, first):
+        chain.begin(plan)
     for _ in range(cut):
-        first._step()
+        first.step()
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    for engine, steps in ((whole, 60), (second, 60 - cut)):
+    second.begin(plan)
+    for chain, steps in ((whole, 60), (second, 60 - cut)):
         for _ in range(steps):
-            engine._step()
+            chain.step()
     for name, value in whole.state().items():
         np.testing.assert_array_equal(value, second.state()[name])
     np.testing.assert_array_equal(whole.topics(), second.topics())
@@ -309,7 +305,7 @@ def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
 
 def test_counts_are_those_of_the_assignments():
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
-    engine = Chain(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
-    draws_of(engine, 70)
-    assert engine.move.seen.all()
-    assert_counts_are_those_of_the_assignments(engine.move, counts)
+    chain = Chain(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
+    draws_of(chain, 70)
+    assert chain.move.seen.all()
+    assert_counts_are_those_of_the_assignments(chain.move, counts)

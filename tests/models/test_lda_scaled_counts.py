@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 
+from geodrift.driver import Length, chunks, plan_of
 from geodrift.kernels._streams import LDA_MINIBATCH_ASSIGNMENTS
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel
@@ -128,12 +129,12 @@ def test_scir_by_default_has_the_means_of_enumeration_in_long_runs(batch_size):
     assert_means(moments(60_000, 20, method="scir", batch_size=batch_size), exact_moments())
 
 
-def random_engine(method, gammas_on, seed=3):
+def random_chain(method, gammas_on, seed=3):
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     settings = Settings(n_topics=5, batch_size=90, method=method, gammas_on=gammas_on)
-    engine = Chain(problem.corpus(counts), settings, seed=seed)
-    engine.plan(steps=60)
-    return engine
+    chain = Chain(problem.corpus(counts), settings, seed=seed)
+    chain.begin(chain.shares.plan(60))
+    return chain
 
 
 @pytest.mark.parametrize("method", ["scir", "sgrhmc"])
@@ -144,10 +145,10 @@ def test_the_number_of_threads_changes_no_bit(method, monkeypatch):
     try:
         for number in (1, threads):
             numba.set_num_threads(number)
-            engine = random_engine(method, "posterior")
+            chain = random_chain(method, "posterior")
             for _ in range(12):
-                engine._step()
-            draws.append(engine.topics())
+                chain.step()
+            draws.append(chain.topics())
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(*draws)
@@ -158,19 +159,19 @@ def test_the_number_of_threads_changes_no_bit(method, monkeypatch):
     [("scir", "posterior", 2), ("scir", "posterior", 37), ("sgrld", "prior", 9), ("sgrhmc", "posterior", 9)],
 )
 def test_put_down_and_taken_up_is_bit_identical(method, gammas_on, cut):
-    whole, first, second = (random_engine(method, gammas_on) for _ in range(3))
+    whole, first, second = (random_chain(method, gammas_on) for _ in range(3))
     for _ in range(cut):
-        first._step()
+        first.step()
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    for engine, steps in ((whole, 60), (second, 60 - cut)):
+    for chain, steps in ((whole, 60), (second, 60 - cut)):
         for _ in range(steps):
-            engine._step()
+            chain.step()
     for name, value in whole.state().items():
         np.testing.assert_array_equal(value, second.state()[name])
     np.testing.assert_array_equal(whole.topics(), second.topics())
     np.testing.assert_array_equal(whole.expected_topics(), second.expected_topics())
-    other = random_engine(method, gammas_on, seed=4)
-    other._step()
+    other = random_chain(method, gammas_on, seed=4)
+    other.step()
     assert not np.array_equal(other.topics(), whole.topics())
 
 
@@ -220,7 +221,7 @@ def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
     ("arguments", "message"),
     [
         ({"method": "gradient"}, "method must be one of"),
-        ({"gammas_on": "data"}, "gammas_on must be posterior or prior, got 'data'"),
+        ({"gammas_on": "data"}, "gammas_on must be one of posterior, prior, got 'data'"),
         ({"method": "scir", "gammas_on": "prior"}, "moves gammas on the posterior"),
         ({"step_size": (1.0, 2.0)}, r"three numbers \(a, b, c\)"),
         ({"step_size": (1.0, 0.0, 0.5)}, "a and b positive"),
@@ -235,20 +236,19 @@ def test_wrong_settings_are_named(arguments, message):
 def test_the_trial_of_a_plan_in_seconds_leaves_nothing_behind(method):
     settings, topics = Settings(**SETTINGS, method=method, num_draws=5), []
     timed, counted = (Chain(problem.corpus(), settings, seed=2) for _ in range(2))
-    timed.plan(seconds=0.2)
-    counted.plan(steps=timed.plan_made.total)
-    for engine in (timed, counted):
-        while engine.advance() is not None:
+    plan = plan_of([timed], Length(seconds=0.2))
+    for chain in (timed, counted):
+        for _ in chunks(chain, plan_of([chain], Length(steps=plan.total))):
             pass
-        topics.append(engine.topics())
-    assert timed.count == counted.count > timed.plan_made.warm_up
+        topics.append(chain.topics())
+    assert timed.count == counted.count == plan.total > plan.warm_up
     np.testing.assert_array_equal(*topics)
 
 
 def test_a_plan_in_seconds_counts_the_moves_that_warm_up_does_not_make():
-    # Of 100 seconds, warm-up steps of a second and moves of three: 100 = T + 3 T / 2.
+    # Of 100 seconds, warm-up steps of a second and moves of three: 100 = T + 3 T / 2; 15 steps are taken.
     source = TokenSource(problem.corpus())
     sizes = source.num_documents, source.num_words, source.num_tokens
     move = ScaledCounts(*sizes, Settings(**SETTINGS, method="scir"), 0, 0, None)
     move._seconds_of_a_move = lambda: 3.0
-    assert move.count_after(100.0, lambda: 1.0, 0) == 40
+    assert 15 + move.steps_within(85.0, 1.0, 15) == 40

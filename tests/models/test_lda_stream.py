@@ -22,16 +22,16 @@ def test_a_stream_of_known_size_has_the_law_of_its_documents():
     first, second = problem.topic_moments(p, in_words)
     rows, draws = sp.csr_matrix(problem.COUNTS), []
     settings = Settings(**SETTINGS, batch_size=2, step_size=(0.2, 1.0, 0.0), early_sweeps=16)
-    for chain in range(8):
-        engine, total = StreamChain(3, settings, total_documents=3, chain=chain), np.zeros((2, 2, 3))
-        rng = np.random.default_rng(chain)
+    for number in range(8):
+        chain, total = StreamChain(3, settings, total_documents=3, chain=number), np.zeros((2, 2, 3))
+        rng = np.random.default_rng(number)
         for count in range(1200):
-            engine.feed(rows[rng.permutation(3)[:2]])
+            chain.feed(rows[rng.permutation(3)[:2]])
             if count >= 200:
-                topics = engine.topics()
+                topics = chain.topics()
                 total += topics, topics**2
         draws.append([total / 1000])
-        np.testing.assert_allclose(engine.move.shapes, engine.move.totals + 3 * problem.TOPIC_WORD_PRIOR)
+        np.testing.assert_allclose(chain.move.shapes, chain.move.totals + 3 * problem.TOPIC_WORD_PRIOR)
     # The starts that 16 sweeps do not forget, and steps of 0.2.
     assert_means(np.array(draws), np.array([first, second]), slack=0.02)
 
@@ -41,31 +41,31 @@ def documents(seed, number=700):
 
 
 def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
-    engine, scales = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250)), []
+    chain, scales = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250)), []
     for seed in range(3):
-        engine.feed(documents(seed))
-        scales.append(engine.move.counts.sum() * engine.move.counts_factor)
-    assert engine.documents_seen == 2100
-    assert engine.move.num_documents == 2100
-    assert engine.count == 9
+        chain.feed(documents(seed))
+        scales.append(chain.move.counts.sum() * chain.move.counts_factor)
+    assert chain.documents_seen == 2100
+    assert chain.move.num_documents == 2100
+    assert chain.count == 9
     tokens = [documents(seed).sum() for seed in range(3)]
     # Those of minibatches of 233 or 234, scaled to what had gone by, each with the weight of its step.
-    shares = [engine.move.steps.share(count, count + 1.0) for count in range(9)]
+    shares = [chain.move.steps.share(count, count + 1.0) for count in range(9)]
     left, expected = 1.0, 0.0
     for count in range(8, -1, -1):
         expected += left * -np.expm1(-shares[count]) * (count + 1) * np.mean(tokens) / 3
         left *= np.exp(-shares[count])
     assert scales[-1] == pytest.approx(expected + left * tokens[0] / 3, rel=0.03)
-    assert engine.move.totals.sum() == pytest.approx(scales[-1], rel=1e-4)
+    assert chain.move.totals.sum() == pytest.approx(scales[-1], rel=1e-4)
 
 
 def test_what_is_kept_does_not_grow():
-    engine = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
-    engine.feed(documents(0))
-    sizes = {name: np.shape(value) for name, value in engine.state().items()}
+    chain = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
+    chain.feed(documents(0))
+    sizes = {name: np.shape(value) for name, value in chain.state().items()}
     for seed in range(1, 5):
-        engine.feed(documents(seed))
-    assert {name: np.shape(value) for name, value in engine.state().items()} == sizes
+        chain.feed(documents(seed))
+    assert {name: np.shape(value) for name, value in chain.state().items()} == sizes
     assert sum(np.prod(shape, dtype=int) for shape in sizes.values()) < 3 * 4 * 60
 
 
@@ -90,17 +90,17 @@ def test_what_a_stream_refuses():
         StreamChain(60, Settings(n_topics=4))
     with pytest.raises(ValueError, match="total_documents must be a positive whole number, got 0"):
         StreamChain(60, Settings(n_topics=4, method="scir"), total_documents=0)
-    engine = StreamChain(60, Settings(n_topics=4, method="scir"))
+    chain = StreamChain(60, Settings(n_topics=4, method="scir"))
     with pytest.raises(ValueError, match="call feed first"):
-        engine.topics()
-    engine.feed(documents(0))
-    before = engine.state()
+        chain.topics()
+    chain.feed(documents(0))
+    before = chain.state()
     for rows, message in (
         (np.ones((3, 59)), "59 columns but the stream has 60 words"),
         (-np.ones((3, 60)), "must not be negative"),
         (0.5 * np.ones((3, 60)), "whole numbers"),
     ):
         with pytest.raises(ValueError, match=message):
-            engine.feed(rows)
-    for name, value in engine.state().items():
+            chain.feed(rows)
+    for name, value in chain.state().items():
         np.testing.assert_array_equal(value, before[name])

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import geodrift as gd
+from geodrift.driver import Length, chunks, plan_of
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Chain, Settings
 from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
@@ -42,26 +43,24 @@ def exact_gibbs():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["sggmc", "gsgnht"])
 def test_minibatches_sample_the_law_of_exact_gibbs(exact_gibbs, method):
-    ours, engine = run(60_000, method=method, batch_size=20, num_draws=27_000, warm_up_fraction=0.1)
+    ours, chain = run(60_000, method=method, batch_size=20, num_draws=27_000, warm_up_fraction=0.1)
     deviation, z, ess = compare(exact_gibbs, ours)
-    print(
-        f"{method}: deviation {deviation:.4f}, z {z:.2f}, ess {ess:.0f}, T {engine.temperature.value():.4f}"
-    )
+    print(f"{method}: deviation {deviation:.4f}, z {z:.2f}, ess {ess:.0f}, T {chain.temperature.value():.4f}")
     assert ess >= 1000
     assert deviation < 0.15
     assert z < 4.5
-    assert abs(engine.temperature.value() - 1) < 0.05
+    assert abs(chain.temperature.value() - 1) < 0.05
 
 
 def test_short_run_agrees_with_exact_gibbs():
     exact, _ = run(600, method="gmc-gibbs", num_steps=80, num_draws=480, warm_up_fraction=0.2)
-    ours, engine = run(4000, method="sggmc", batch_size=40, num_draws=1600, warm_up_fraction=0.2)
+    ours, chain = run(4000, method="sggmc", batch_size=40, num_draws=1600, warm_up_fraction=0.2)
     _, z, ess = compare(exact, ours)
     spread = np.mean(project(ours).std(axis=1) / project(exact).std(axis=1))
     assert ess > 20
     assert abs(spread - 1) < 0.1
     assert z < 5.0
-    assert abs(engine.temperature.value() - 1) < 0.05
+    assert abs(chain.temperature.value() - 1) < 0.05
 
 
 @pytest.mark.parametrize("method", ["sggmc", "gsgnht", "gmc-gibbs"])
@@ -71,33 +70,32 @@ def test_sixty_steps_and_forty_more_are_a_hundred(method, latents):
         return  # the choice of latents does not apply
     settings = Settings(**SETTINGS, method=method, latents=latents, batch_size=20, num_draws=50)
     whole, first, second = (Chain(planted()[0], settings, seed=4) for _ in range(3))
-    for engine in (whole, first):
-        engine.plan(steps=100)
+    plan = settings.shares.plan(100)
+    for chain in (whole, first):
+        chain.begin(plan)
     for _ in range(60):
-        first._step()
+        first.step()
     second.restore({name: np.array(value) for name, value in first.state().items()})
+    second.begin(plan)
     for _ in range(100):
-        whole._step()
+        whole.step()
     for _ in range(40):
-        second._step()
-    assert second.plan_made == whole.plan_made
+        second.step()
     for name, value in whole.state().items():
         np.testing.assert_array_equal(value, second.state()[name], err_msg=name)
 
 
 def test_seconds_and_the_steps_they_became_give_the_same_draws():
     corpus, settings = planted()[0], Settings(**SETTINGS, num_draws=20)
-    timed = Chain(corpus, settings, seed=2)
-    timed.plan(seconds=0.5)
-    counted = Chain(corpus, settings, seed=2)
-    counted.plan(steps=timed.plan_made.total)
-    draws = []
-    for engine in (timed, counted):
-        while (progress := engine.advance()) is not None:
-            last = progress
-        draws.append(engine.topics())
-        assert last.count == timed.plan_made.total
-    np.testing.assert_array_equal(*draws)
+    timed, counted = (Chain(corpus, settings, seed=2) for _ in range(2))
+    plan = plan_of([timed], Length(seconds=0.5))
+    found = []
+    for chain in (timed, counted):
+        pieces = list(chunks(chain, plan_of([chain], Length(steps=plan.total))))
+        found.append(np.concatenate([chunk.draws["topics"] for chunk in pieces if chunk.draws]))
+        assert chain.count == plan.total
+    assert len(found[0]) == len(plan.stored) >= 20
+    np.testing.assert_array_equal(*found)
 
 
 def test_planted_topics_are_found_with_intervals_that_hold_them():
@@ -166,7 +164,7 @@ def test_bad_input_is_refused_in_one_line():
     with pytest.raises(ValueError, match="no word"):
         SphericalAdmixture(2, weighting="tf").fit(sp.csr_matrix((5, 4)))
     with pytest.raises(ValueError, match="give either seconds or steps"):
-        Chain(corpus, Settings(n_topics=3)).plan()
+        plan_of([Chain(corpus, Settings(n_topics=3))], Length())
 
 
 def test_empty_documents_have_the_prior_mixture():

@@ -57,11 +57,11 @@ def test_documents_stay_and_sums_follow():
 
 def test_sums_do_not_drift_from_their_documents():
     """A thousand passes with shear moves: an error that was sheared along would have grown without bound."""
-    _, engine = run(4000, batch_size=80, num_draws=10)
-    weighted, curvature = engine.latents.weighted_documents.copy(), engine.latents.curvature.copy()
-    recompute_sums(engine.latents, engine.source)
-    np.testing.assert_allclose(weighted, engine.latents.weighted_documents, atol=1e-4)
-    np.testing.assert_allclose(curvature, engine.latents.curvature, atol=1e-3)
+    _, chain = run(4000, batch_size=80, num_draws=10)
+    weighted, curvature = chain.latents.weighted_documents.copy(), chain.latents.curvature.copy()
+    recompute_sums(chain.latents, chain.source)
+    np.testing.assert_allclose(weighted, chain.latents.weighted_documents, atol=1e-4)
+    np.testing.assert_allclose(curvature, chain.latents.curvature, atol=1e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.7, 3.0])

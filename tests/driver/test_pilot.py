@@ -1,0 +1,109 @@
+"""Seconds turned into steps by a pilot."""
+
+import itertools
+from collections.abc import Iterable
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from geodrift import Result, SamplingError
+from geodrift.driver import HostChain, Variable, _pilot
+from geodrift.driver._pilot import steps_in
+
+
+class TimedChain(HostChain):
+    """Steps that do nothing but let time pass: so many seconds each, on a clock of the chain's own."""
+
+    def __init__(self, paces: Iterable[float]) -> None:
+        self.paces, self.now = iter(paces), 0.0
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        return {"count": Variable((), (), "int64")}
+
+    def step(self) -> None:
+        self.now += next(self.paces)
+        self.count += 1
+
+    def draw(self) -> dict[str, np.ndarray]:
+        raise AssertionError("the pilot's steps are warm-up, which stores no draws")
+
+    def metrics(self, outcomes: list[None]) -> dict[str, float]:
+        return {}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"count": np.array(self.count)}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        self.count = int(arrays["count"])
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
+    """The number of steps that the pilot finds on the chain's clock."""
+    monkeypatch.setattr(_pilot, "time", SimpleNamespace(perf_counter=lambda: chain.now))
+    return steps_in(seconds, chain)
+
+
+def total_seconds(monkeypatch: pytest.MonkeyPatch, seconds: float, paces) -> tuple[float, int]:
+    """How long all steps take that are planned for ``seconds``, and how many the pilot took."""
+    paces = list(itertools.islice(paces, 100_000))
+    chain = TimedChain(paces)
+    return sum(paces[: planned(monkeypatch, chain, seconds)]), chain.count
+
+
+@pytest.mark.parametrize("seconds", [60.0, 600.0])
+def test_slow_first_steps_do_not_set_the_pace(monkeypatch, seconds):
+    paces = itertools.chain([1.5, 0.01, 0.01], itertools.repeat(0.02, 40), itertools.repeat(0.01))
+    taken, pilot = total_seconds(monkeypatch, seconds, paces)
+    assert taken == pytest.approx(seconds, rel=0.01)
+    assert pilot == 103
+
+
+def test_a_step_of_seconds_is_not_timed_a_hundred_times(monkeypatch):
+    """Full-data methods take seconds a step on a large corpus; a minute must not become five."""
+    taken, pilot = total_seconds(monkeypatch, 60.0, itertools.repeat(2.0))
+    assert taken == pytest.approx(60.0, abs=2.0)
+    assert pilot <= 3 + 3
+
+
+def test_time_too_short_for_the_pilot(monkeypatch):
+    """Half of the shortest plan is warm-up, which the pilot's steps are in."""
+    taken, pilot = total_seconds(monkeypatch, 0.1, itertools.repeat(2.0))
+    assert (taken, pilot) == (16.0, 4)
+
+
+def test_steps_taken_before_count(monkeypatch):
+    chain = TimedChain(itertools.repeat(0.01))
+    chain.count = 700
+    assert planned(monkeypatch, chain, 10.0) == pytest.approx(700 + 1000, abs=1)
+
+
+def test_the_chain_is_asked_how_many_steps_fit_in_the_time_that_is_left(monkeypatch):
+    asked = []
+
+    def steps_within(seconds: float, pace: float) -> int:
+        asked.append((seconds, pace))
+        return 1234
+
+    chain = TimedChain(itertools.chain(itertools.repeat(0.5, 3), itertools.repeat(0.25)))
+    chain.steps_within = steps_within
+    assert planned(monkeypatch, chain, 100.0) == chain.count + 1234
+    # 3 steps that compile, then chunks of 1, 2, 4, 8, 16 and 32 steps: after the last chunk more than a tenth
+    # of the time is gone.
+    assert chain.count == 3 + 63
+    assert asked == [(100.0 - 1.5 - 63 * 0.25, 0.25)]
+
+
+def test_a_step_that_fails_in_the_pilot_is_told(monkeypatch):
+    chain, failure = TimedChain(itertools.repeat(0.01)), SamplingError(Result.NON_FINITE, step=50, chain=0)
+
+    def step() -> None:
+        if chain.count == 50:
+            raise failure
+        TimedChain.step(chain)
+
+    chain.step = step
+    with pytest.raises(SamplingError) as told:
+        planned(monkeypatch, chain, 10.0)
+    assert told.value is failure
