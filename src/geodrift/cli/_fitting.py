@@ -11,10 +11,10 @@ from rich.console import Console
 
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
-from geodrift.driver import HostChain, Length, Run
+from geodrift.driver import Length, Run
 from geodrift.files import nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, corpus_of, create_run, fit, make_chains, memory_needed
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, memory_needed
 
 STARTED = time.monotonic()
 
@@ -43,8 +43,8 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
     for line in describe(corpus):
         say(console, f"corpus: {line}")
     chains = make_chains(model, config, corpus)
-    num_draws = model.settings_type.from_dict(config["settings"]).num_draws
-    _say_needs(console, *memory_needed(model, chains, num_draws), path)
+    memory, disk = memory_needed(model, chains, chains[0].shares.num_draws)
+    _say_needs(console, memory, disk, path)
     run = create_run(path, model, config, corpus, chains)
     _fit(console, model, chains, run, length)
     return run
@@ -69,7 +69,7 @@ def say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _fit(console: Console, model: Model, chains: list[HostChain], run: Run, length: Length) -> None:
+def _fit(console: Console, model: Model, chains: list[ModelChain], run: Run, length: Length) -> None:
     say(console, f"start-up {time.monotonic() - STARTED:.1f} s")
     result = fit(model, chains, run, length, console)
     say(

@@ -6,6 +6,7 @@ __getattr__, __all__ = lazy(
     __name__,
     {
         "_answers": ("Answers",),
+        "_chain": ("ModelChain",),
         "_facade": ("Facade",),
         "_held_out": ("HeldOutScore",),
         "_model": ("Model", "Summary"),

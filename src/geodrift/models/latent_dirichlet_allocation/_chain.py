@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.driver import HostChain, ShownMetric, Variable
+from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import LDA_DOCUMENT_ORDER
+from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -17,7 +18,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import c
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 
 
-class Chain(HostChain):
+class Chain(ModelChain):
     """Samples the topics of one corpus.
 
     Each step takes the next documents of a random order of the corpus, a new order for each pass, and hands
@@ -75,7 +76,7 @@ class Chain(HostChain):
         return found
 
     @property
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """Settings, seed and sizes, for JSON."""
         sizes = {
             "documents": self.source.num_documents,
