@@ -107,7 +107,7 @@ def test_whole_operators_and_blocks_take_the_same_euler_step():
 
 
 X = jnp.zeros((2, 2))
-M, D, H = jnp.array([[1.0, 0.5], [2.0, 1.5]]), jnp.array([[2.0, 3.0], [1.5, 4.0]]), 0.1
+M, D, H = jnp.array([[1.0, 0.5], [2.0, 1.5]]), jnp.array([[2.0, 3.0], [1.5, 4.0]]), jnp.array(0.1)
 V_LEAF, V_MATRIX = jnp.array([[1.0, 2.0], [0.5, 0.2]]), jnp.array([[[1.0, 0.4], [0.4, 2.0]]])
 FULL = jnp.array([[3.0, 0.5, 0, 0], [0.5, 2.0, 0, 0.1], [0, 0, 1.0, 0], [0, 0.1, 0, 2.0]])
 
@@ -254,6 +254,7 @@ SKEW = {"r": {"t": 1.0}, "t": {"r": -1.0}}
         (lambda: one_step(Recipe(normal, LowRank({"r": ONE, "t": ONE}), SKEW, 0.1), Z), "both as blocks"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(make, match):
     with pytest.raises(ValueError, match=match):
         make()

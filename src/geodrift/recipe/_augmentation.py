@@ -1,4 +1,4 @@
-"""Auxiliary variables that the recipe adds to a position: what they add to H, and where they start."""
+"""Auxiliary variables that the recipe adds to a position: their energy and their conditional law."""
 
 import abc
 
@@ -14,24 +14,27 @@ from geodrift.schedules import check_positive
 
 
 class Augmentation(eqx.Module):
-    """A part of z beside the position. Given the position, its density is ``exp(-energy)``, normalised."""
+    """An auxiliary variable: a part of z beside the position.
+
+    Given the position, its density is proportional to ``exp(-energy)``.
+    """
 
     @property
     @abc.abstractmethod
     def name(self) -> str:
-        """The key of the part in z."""
+        """The name of the variable: its key in z."""
 
     @abc.abstractmethod
     def energy(self, z: dict[str, PyTree]) -> Scalar:
-        """What it adds to H; the integral of ``exp(-energy)`` over it must not depend on the position."""
+        """Its term of H; the integral of ``exp(-energy)`` over it must not depend on the position."""
 
     @abc.abstractmethod
     def draw(self, key: RandomKey, position: Position) -> PyTree:
-        """A draw given the position."""
+        """A draw from its law given the position."""
 
 
 class Momentum(Augmentation):
-    """The part ``"momentum"``, r: a pytree like the position, with the energy ``r^T M^-1 r / 2``.
+    """The variable ``"momentum"``, r: a pytree like the position, with the energy ``r^T M^-1 r / 2``.
 
     Args:
         mass: M: a number, or a prefix of the position's tree of arrays that broadcast to the leaf.
@@ -59,7 +62,7 @@ class Momentum(Augmentation):
         return jnp.sum(jnp.stack(energies))
 
     def draw(self, key: RandomKey, position: Position) -> PyTree:
-        """From N(0, M)."""
+        """A draw from N(0, M)."""
         leaves, structure = jax.tree.flatten(white(key, position))
         masses = broadcast_prefix(self.mass, position)
         scaled = [(jnp.sqrt(m) * r).astype(r.dtype) for r, m in zip(leaves, masses, strict=True)]
@@ -67,7 +70,7 @@ class Momentum(Augmentation):
 
 
 class Thermostat(Augmentation):
-    r"""The part ``"thermostat"``, :math:`\xi`: a number, with the energy :math:`(d/2) (\xi - A)^2`.
+    r"""The variable ``"thermostat"``, :math:`\xi`: a number, with the energy :math:`(d/2) (\xi - A)^2`.
 
     d is the number of coordinates of the position. Ma, Chen and Fox (2015) print :math:`1/(2d)` for
     :math:`d/2`, which does not belong to the dynamics of SGNHT unless d = 1.
@@ -84,16 +87,16 @@ class Thermostat(Augmentation):
         return "thermostat"
 
     def energy(self, z: dict[str, PyTree]) -> Scalar:
-        """The energy of the distance from A."""
+        r""":math:`(d/2) (\xi - A)^2`."""
         return size(z["position"]) / 2 * (z["thermostat"] - self.friction) ** 2
 
     def draw(self, key: RandomKey, position: Position) -> Float[Array, ""]:
-        """From N(A, 1/d)."""
+        """A draw from N(A, 1/d)."""
         dtype = jnp.result_type(*jax.tree.leaves(position))
         noise = jax.random.normal(key, (), dtype) / size(position) ** 0.5
         return (self.friction + noise).astype(dtype)
 
 
 def size(tree: PyTree) -> int:
-    """The number of coordinates."""
+    """The number of entries of all leaves."""
     return sum(leaf.size for leaf in jax.tree.leaves(tree))

@@ -1,4 +1,4 @@
-"""Operators between the parts of a point, and what stands for an operator."""
+"""Block operators between the parts of a point, and the conversion of numbers and mappings to operators."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -15,42 +15,42 @@ from geodrift.recipe._parts import check_alike, parts, replaced
 
 
 class Block(Operator):
-    """Operators between parts of z; what is not named is 0.
+    """A block matrix of operators between parts of z; blocks that are not given are 0.
 
     Args:
         blocks: ``{row: {column: operator}}`` by the names of the parts: the keys of a dict, the fields of a
-            `NamedTuple`, the places of a tuple. In place of an operator a number stands for `Scalar`, a
-            mapping for a `Block` between the parts of a part, and 0 for nothing.
+            `NamedTuple`, the indices of a tuple. In place of an operator, a number stands for `Scalar`, 0
+            for no block, and a mapping for a `Block` between the parts of a part.
     """
 
     blocks: dict[Any, dict[Any, Operator]]
 
     def __init__(self, blocks: Mapping[Any, Mapping[Any, Any]]) -> None:
         self.blocks = {
-            row: {column: as_operator(cell) for column, cell in cells.items() if not _is_nothing(cell)}
+            row: {column: as_operator(cell) for column, cell in cells.items() if not _is_zero(cell)}
             for row, cells in blocks.items()
         }
 
     def cells(self) -> Iterator[tuple[Any, Any, Operator]]:
-        """All ``(row, column, operator)``."""
+        """All blocks as ``(row, column, operator)``."""
         return ((row, column, m) for row, cells in self.blocks.items() for column, m in cells.items())
 
     def matvec(self, v: PyTree) -> PyTree:
-        """Row by row."""
+        """``M v``, block by block."""
         given, out = parts(v), jax.tree.map(jnp.zeros_like, v)
         for row, column, cell in self.cells():
             out = replaced(out, row, add(parts(out)[row], cell.matvec(given[column])))
         return out
 
     def transpose(self) -> "Block":
-        """The transposed cells, transposed."""
-        turned: dict = {}
+        """``M^T``: each block transposed, with rows and columns exchanged."""
+        transposed: dict = {}
         for row, column, cell in self.cells():
-            turned.setdefault(column, {})[row] = cell.transpose()
-        return Block(turned)
+            transposed.setdefault(column, {})[row] = cell.transpose()
+        return Block(transposed)
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
-        """Cell by cell, each along the part it acts on."""
+        """The divergence, summed over the blocks, each along the part that it acts on."""
         out = jax.tree.map(jnp.zeros_like, x)
         for row, column, cell in self.cells():
 
@@ -62,7 +62,7 @@ class Block(Operator):
         return out
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts that have these parts."""
+        """Raise ValueError unless every block has its row and column in these parts, and fits them."""
         check_alike(row, column, f"{name} is a mapping")
         rows, columns = parts(row), parts(column)
         for i, j, cell in self.cells():
@@ -72,7 +72,11 @@ class Block(Operator):
             cell.check_fits(rows[i], columns[j], f"{name}[{i!r}][{j!r}]")
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """Independent for each part."""
+        """Noise of the blocks on the diagonal, independent for each part.
+
+        Raises:
+            ValueError: There is a block off the diagonal.
+        """
         given, out = parts(like), jax.tree.map(jnp.zeros_like, like)
         for i, (row, column, cell) in enumerate(self.cells()):
             if row != column:
@@ -84,16 +88,16 @@ class Block(Operator):
 
 
 def as_operator(given: Any) -> Operator:
-    """The operator itself, `Scalar` of a number, `Block` of a mapping; 0 is the block of nothing.
+    """An operator as it is, a number as `Scalar`, a mapping as `Block`, 0 as a `Block` without blocks.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: ``given`` is none of these.
     """
     if isinstance(given, Operator):
         return given
     if isinstance(given, Mapping):
         return Block(given)
-    if _is_nothing(given):
+    if _is_zero(given):
         return Block({})
     if jnp.ndim(given) == 0:
         return Scalar(given)
@@ -103,7 +107,12 @@ def as_operator(given: Any) -> Operator:
 
 
 def dense(operator: Operator, like: PyTree) -> Dense:
-    """The same operator from a part like this to itself, stored in full: n products for n entries."""
+    """An operator from a part to itself as a `Dense` matrix, by n products for n entries.
+
+    Args:
+        operator: The operator.
+        like: A pytree with the structure and the shapes of the part.
+    """
     flat, unflatten = ravel_pytree(like)
     columns = jax.vmap(lambda e: ravel_pytree(operator.matvec(unflatten(e)))[0])(
         jnp.eye(flat.size, dtype=flat.dtype)
@@ -111,5 +120,5 @@ def dense(operator: Operator, like: PyTree) -> Dense:
     return Dense(columns.T)
 
 
-def _is_nothing(given: Any) -> bool:
+def _is_zero(given: Any) -> bool:
     return isinstance(given, int | float) and given == 0

@@ -1,4 +1,4 @@
-r"""Does a process leave :math:`\exp(-H)` invariant, and if not, which term is wrong?"""
+r"""A test whether a process leaves :math:`\exp(-H)` invariant, which names the term that is wrong."""
 
 import dataclasses
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from geodrift._types import RandomKey
 from geodrift._types import Scalar as Number
 from geodrift.recipe import _dynamics
 from geodrift.recipe._dynamics import Coefficients, OperatorFunction, as_operator_function
-from geodrift.recipe._explain import Term, explain
+from geodrift.recipe._explain import drift_terms, explain_rows, gamma_terms
 from geodrift.recipe._operators import Operator
-from geodrift.recipe._parts import WHOLE, check_alike, part, white
+from geodrift.recipe._parts import check_alike, white
 from geodrift.recipe._properties import Defects, defects, sentences
 
 # Relative to the largest term. Derivatives in float64 round at 1e-13, constants given in float32 at 1e-7.
@@ -28,14 +28,14 @@ _NUM_POINTS = 8
 
 
 class Report(NamedTuple):
-    """What `check` found; printed, it says so in words."""
+    """The result of `check`; ``print`` shows it in words."""
 
-    residual: float  # largest Fokker-Planck residual, relative to its terms: rounding when invariant
-    wrong: tuple[str, ...]  # what is wrong, a sentence each; empty when nothing is
+    residual: float  # largest Fokker-Planck residual, relative to its terms; 0 up to rounding if invariant
+    wrong: tuple[str, ...]  # a sentence for each thing that is wrong; empty if nothing is
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong: exp(-H) is invariant."""
+        """Whether exp(-H) is invariant: nothing is wrong."""
         return not self.wrong
 
     def __str__(self) -> str:
@@ -61,78 +61,100 @@ def check(
 
     .. math:: -\sum_i \partial_i (f_i p) + \sum_{ij} \partial_i \partial_j (D_{ij} p) = 0, \quad p = e^{-H},
 
-    relative to the sum of its terms' magnitudes, so that no scale of H, z or time matters. Without ``gamma``
-    and ``drift`` f is what a `Recipe` runs, and a claim ``elementwise`` of an operator is tested.
+    relative to the sum of its terms' magnitudes, so that the scales of H, z and time do not matter. Without
+    ``gamma`` and ``drift``, f is the drift of a `Recipe`, and the statement ``elementwise=True`` of an
+    operator is tested too.
 
     Args:
         hamiltonian: H, a function of z.
         diffusion: D, an operator or a function of z that returns one.
         curl: Q, likewise.
-        point: A z, around which eight points scatter by standard normal steps, or a function of a random
-            key that draws one: for a z that has a scale of its own, or must be positive.
-        gamma: Your own :math:`\Gamma(z)`, to test it.
-        drift: Your own f(z), to test it: any process with the noise of D, whether Q is its curl or not.
+        point: A z, around which eight points are drawn with standard normal steps; or a function of a random
+            key that draws a point, for a z that has another scale or must be positive.
+        gamma: A function :math:`\Gamma(z)` of yours, to be tested.
+        drift: A function f(z) of yours, to be tested, for a process with the noise of D; Q may be any.
         key: Random key of the points.
 
     Returns:
-        The report. ``report.ok`` says whether all is right; ``print(report)`` names what is not.
+        The report. ``report.ok`` is whether the law is invariant; ``print(report)`` says what is wrong.
 
     Raises:
         ValueError: A function returns something of the wrong shape.
     """
-    given = Coefficients(as_operator_function(diffusion), as_operator_function(curl))
-    exact = Coefficients(*(_WithoutClaims(fn) for fn in given))
-
-    def given_gamma(z: PyTree) -> PyTree:
-        return _dynamics.gamma(*given, z) if gamma is None else gamma(z)
-
-    def given_drift(z: PyTree) -> PyTree:
-        if drift is not None:
-            return drift(z)
-        gradient = jax.grad(hamiltonian)(z)
-        return sub(given_gamma(z), add(*(fn(z).matvec(gradient) for fn in given)))
-
+    claim = _Claim(
+        hamiltonian, Coefficients(as_operator_function(diffusion), as_operator_function(curl)), gamma, drift
+    )
     with _float64():
         points = _points(jax.random.key(0) if key is None else key, point)
-        first = jax.tree.map(lambda x: x[0], points)
-        _check_shapes(hamiltonian, given, [fn for fn in (gamma, drift) if fn is not None], first)
-
-        def measured(z: PyTree) -> tuple[Defects, Array]:
-            found = defects(given.diffusion(z), given.curl(z), z)
-            return found, _residual(hamiltonian, exact.diffusion, given_drift, z)
-
-        found, residuals = jax.jit(jax.vmap(measured))(points)
+        _check_shapes(claim, jax.tree.map(lambda x: x[0], points))
+        found, residuals = jax.jit(jax.vmap(claim.defects_and_residual))(points)
         wrong, residual = sentences(found), float(jnp.max(residuals))
-        if residual <= _TOLERANCE:
-            return Report(residual, tuple(wrong))
-        rows = _dynamics.row_names(given, first, strict=False)
-        if drift is not None:
-            named = _explained(
-                "the drift", drift, partial(_drift_terms, hamiltonian, exact, rows), rows, points
-            )
-        else:
-            named = _explained("Gamma", given_gamma, partial(_gamma_terms, exact, rows), rows, points)
-    if named and gamma is None and drift is None:
-        named = ["Gamma: an operator is called elementwise whose entries depend on other coordinates"]
-    unnamed = "the residual is not finite: give a function that draws points where H, D and Q are smooth"
+        if not residual <= _TOLERANCE:
+            wrong = (wrong + claim.wrong_terms(points)) or [_unexplained(residual)]
+    return Report(residual, tuple(wrong))
+
+
+class _Claim(NamedTuple):
+    """A process that is claimed to leave exp(-H) invariant."""
+
+    hamiltonian: Callable[[PyTree], Number]
+    coefficients: Coefficients
+    gamma: Callable[[PyTree], PyTree] | None  # the caller's own, to be tested; None for the recipe's
+    drift: Callable[[PyTree], PyTree] | None  # likewise
+
+    def gamma_at(self, z: PyTree) -> PyTree:
+        return _dynamics.gamma(*self.coefficients, z) if self.gamma is None else self.gamma(z)
+
+    def drift_at(self, z: PyTree) -> PyTree:
+        if self.drift is not None:
+            return self.drift(z)
+        gradient = jax.grad(self.hamiltonian)(z)
+        return sub(self.gamma_at(z), add(*(fn(z).matvec(gradient) for fn in self.coefficients)))
+
+    @property
+    def exact(self) -> Coefficients:
+        """D and Q, with divergences that do not rely on ``elementwise``."""
+        return Coefficients(*(_NotElementwise(fn) for fn in self.coefficients))
+
+    def defects_and_residual(self, z: PyTree) -> tuple[Defects, Float[Array, ""]]:
+        """Of D and Q, and of the Fokker-Planck equation, at z."""
+        found = defects(self.coefficients.diffusion(z), self.coefficients.curl(z), z)
+        return found, _residual(self.hamiltonian, self.exact.diffusion, self.drift_at, z)
+
+    def wrong_terms(self, points: PyTree) -> list[str]:
+        """A sentence for each wrong term of the drift or of Gamma, found at these points."""
+        first = jax.tree.map(lambda x: x[0], points)
+        rows, exact = _dynamics.row_names(self.coefficients, first, strict=False), self.exact
+        if self.drift is not None:
+            right = partial(drift_terms, self.hamiltonian, exact, rows)
+            return explain_rows("the drift", self.drift, right, rows, points, _TOLERANCE)
+        right = partial(gamma_terms, exact, rows)
+        found = explain_rows("Gamma", self.gamma_at, right, rows, points, _TOLERANCE)
+        if found and self.gamma is None:
+            return ["Gamma: an operator is called elementwise whose entries depend on other coordinates"]
+        return found
+
+
+def _unexplained(residual: float) -> str:
+    """What is wrong where no term is."""
     if np.isfinite(residual):
-        unnamed = "this drift, with the noise of D, does not belong to this H"
-    return Report(residual, (*wrong, *named) or (unnamed,))
+        return "this drift, with the noise of D, does not belong to this H"
+    return "the residual is not finite: give a function that draws points where H, D and Q are smooth"
 
 
-class _WithoutClaims(eqx.Module):
-    """The same operators, their divergences taken without trust in ``elementwise``."""
+class _NotElementwise(eqx.Module):
+    """The same operators with ``elementwise=False``, so that divergences do not rely on that statement."""
 
     function: OperatorFunction
 
     def __call__(self, z: PyTree) -> Operator:
-        def claims(node: Any) -> bool:
+        def has_flag(node: Any) -> bool:
             return hasattr(node, "elementwise")
 
         def cleared(node: Any) -> Any:
-            return dataclasses.replace(node, elementwise=False) if claims(node) else node
+            return dataclasses.replace(node, elementwise=False) if has_flag(node) else node
 
-        return jax.tree.map(cleared, self.function(z), is_leaf=claims)
+        return jax.tree.map(cleared, self.function(z), is_leaf=has_flag)
 
 
 def _residual(
@@ -141,7 +163,10 @@ def _residual(
     drift: Callable[[PyTree], PyTree],
     z: PyTree,
 ) -> Array:
-    r"""Of :math:`j \cdot \nabla H - \nabla \cdot j`, with :math:`j = f + D \nabla H - \nabla \cdot D`."""
+    r"""The residual :math:`j \cdot \nabla H - \nabla \cdot j`, relative to its terms.
+
+    :math:`j = f + D \nabla H - \nabla \cdot D` is the probability current divided by the density.
+    """
     flat, unflatten = ravel_pytree(z)
 
     def current(x: Array) -> Float[Array, "3 n"]:
@@ -160,45 +185,8 @@ def _residual(
     return jnp.where(jnp.isfinite(hamiltonian(z)), residual, jnp.nan)
 
 
-def _gamma_terms(exact: Coefficients, rows: tuple, z: PyTree) -> list[dict[str, PyTree]]:
-    """For each row, what its Gamma is the sum of, by label."""
-    both = {name: fn(z).divergence(fn, z) for name, fn in zip("DQ", exact, strict=True)}
-    return [{f"Gamma of {name}": part(whole, row) for name, whole in both.items()} for row in rows]
-
-
-def _drift_terms(
-    hamiltonian: Callable[[PyTree], Number], exact: Coefficients, rows: tuple, z: PyTree
-) -> list[dict[str, PyTree]]:
-    """For each row, what its drift is the sum of, by label; those with grad H are subtracted."""
-    gradient, found = jax.grad(hamiltonian)(z), _gamma_terms(exact, rows, z)
-    for row, terms in zip(rows, found, strict=True):
-        operators = [fn(z) for fn in exact] if row is WHOLE else _dynamics.in_parts(exact, z)
-        for name, operator in zip("DQ", operators, strict=True):
-            for column, cell in _dynamics.cells(operator, row).items():
-                place = "" if row is WHOLE else f"[{row!r}][{column!r}]"
-                terms[f"{name}{place} grad H"] = cell.matvec(part(gradient, column))
-    return found
-
-
-def _explained(
-    name: str,
-    claimed: Callable[[PyTree], PyTree],
-    terms: Callable[[PyTree], list[dict[str, PyTree]]],
-    rows: tuple,
-    points: PyTree,
-) -> list[str]:
-    """Sentences on each row of what was given by hand."""
-    values, expected = jax.jit(jax.vmap(lambda z: (claimed(z), terms(z))))(points)
-    clauses = []
-    for row, right in zip(rows, expected, strict=True):
-        listed = [Term(k, -1.0 if "grad" in k else 1.0, _flat(x)) for k, x in right.items()]
-        place = name if row is WHOLE else f"{name} of {row!r}"
-        clauses += [f"{place}: {clause}" for clause in explain(_flat(part(values, row)), listed, _TOLERANCE)]
-    return clauses
-
-
 def _points(key: RandomKey, point: Any) -> PyTree:
-    """Eight points, leaves ``[8, *leaf]`` in float64."""
+    """Eight random points, leaves ``[8, *leaf]`` in float64."""
 
     def scattered(key: RandomKey) -> PyTree:
         centre = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), point)
@@ -209,24 +197,20 @@ def _points(key: RandomKey, point: Any) -> PyTree:
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), points)
 
 
-def _check_shapes(
-    hamiltonian: Callable[[PyTree], Number], given: Coefficients, by_hand: list, z: PyTree
-) -> None:
-    value = jax.eval_shape(hamiltonian, z)
+def _check_shapes(claim: _Claim, z: PyTree) -> None:
+    """Raise ValueError where H, D, Q or one of the caller's functions gives a wrong shape at z."""
+    value = jax.eval_shape(claim.hamiltonian, z)
     if getattr(value, "shape", None) != ():
         raise ValueError(f"hamiltonian returns {value}: must be one number")
-    for name, fn in zip("DQ", given, strict=True):
+    for name, fn in zip("DQ", claim.coefficients, strict=True):
         fn(z).check_fits(z, z, name)
-    for fn in by_hand:
-        check_alike(jax.eval_shape(fn, z), z, "gamma or drift maps")
+    for fn in (claim.gamma, claim.drift):
+        if fn is not None:
+            check_alike(jax.eval_shape(fn, z), z, "gamma or drift maps")
 
 
-def _vector(tree: PyTree) -> Array:
+def _vector(tree: PyTree) -> Float[Array, " n"]:
     return ravel_pytree(tree)[0]
-
-
-def _flat(tree: PyTree) -> np.ndarray:
-    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(tree)])
 
 
 def _float64() -> Any:

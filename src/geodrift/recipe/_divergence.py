@@ -1,6 +1,7 @@
-r"""Divergences :math:`\sum_j \partial_j M_{ij}(z)` by directional derivatives, with no Jacobian stored.
+r"""Divergences :math:`\sum_j \partial_j M_{ij}(z)` by directional derivatives, without storing a Jacobian.
 
-Each function takes what depends on the column's part x of the point, and the value of x.
+Each function takes the operator's entries as a function ``fn`` of x, the part of the point that the operator
+acts on, and the value of x.
 """
 
 from collections.abc import Callable
@@ -12,12 +13,12 @@ from jax.extend.core import Literal
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-# Directional derivatives taken at once; each holds a copy of what is differentiated.
+# Directional derivatives taken at once; each needs the memory of a value of ``fn``.
 _CHUNK = 16
 
 
 def depends(fn: Callable[[PyTree], PyTree], x: PyTree) -> bool:
-    """Whether an output of ``fn`` is computed from ``x``; where not, its derivative need not be taken."""
+    """Whether an output of ``fn`` is computed from ``x``; if not, its derivative is 0."""
     jaxpr = jax.make_jaxpr(fn)(x).jaxpr
     reached = set(jaxpr.invars)
 
@@ -35,9 +36,9 @@ def diagonal_derivative(fn: Callable[[PyTree], PyTree], x: PyTree, elementwise: 
 
     Args:
         fn: From x to a tree like x.
-        x: Where.
-        elementwise: Whether entry i of ``fn`` is a function of :math:`x_i` alone: one derivative then, else
-            one for each entry of x.
+        x: The point.
+        elementwise: Whether entry i of ``fn`` is a function of :math:`x_i` alone: the cost is then one
+            directional derivative, else one for each entry of x.
     """
     if not depends(fn, x):
         return jax.tree.map(jnp.zeros_like, x)
@@ -59,8 +60,8 @@ def outer_divergence(fn: Callable[[PyTree], tuple[PyTree, PyTree]], x: PyTree, e
 
     Args:
         fn: From x to the vectors a, leaves ``[*row, k]``, and b, leaves ``[*leaf of x, k]``.
-        x: Where.
-        elementwise: Whether each entry of b is a function of the entry of x that it stands over.
+        x: The point.
+        elementwise: Whether each entry of b is a function of the same entry of x alone.
     """
     left, right = fn(x)
     total = jax.tree.map(lambda a: jnp.zeros(a.shape[:-1], a.dtype), left)
@@ -94,7 +95,7 @@ def _traces(fn: Callable[[PyTree], PyTree], x: PyTree, elementwise: bool) -> Flo
 def _along_axes(
     fn: Callable[[PyTree], PyTree], x: PyTree, keep: Callable[[PyTree, Array], Array]
 ) -> Float[Array, "n ..."]:
-    """What ``keep`` keeps of the derivative of ``fn`` along each coordinate axis, one axis a row."""
+    """``keep(derivative, i)`` of the derivative of ``fn`` along each coordinate axis i, stacked."""
     flat, unflatten = ravel_pytree(x)
 
     def along(i: Array) -> Array:
@@ -105,6 +106,6 @@ def _along_axes(
 
 
 def _map(fn: Callable[[Array], PyTree], size: int) -> PyTree:
-    """``fn`` of 0, ..., size - 1, stacked, a chunk at a time."""
+    """``fn`` of 0, ..., size - 1, stacked; a chunk at a time where there are many."""
     indices = jnp.arange(size)
     return jax.vmap(fn)(indices) if size <= _CHUNK else jax.lax.map(fn, indices, batch_size=_CHUNK)

@@ -28,7 +28,7 @@ class _Constant(eqx.Module):
 
 
 class _Function(eqx.Module):
-    """A function of z that may return what stands for an operator."""
+    """A function of z that returns an operator, or a number or a mapping that `as_operator` converts."""
 
     function: Callable[[PyTree], Any] = eqx.field(static=True)
 
@@ -37,7 +37,7 @@ class _Function(eqx.Module):
 
 
 class _Module(eqx.Module):
-    """The same, a module with arrays of its own."""
+    """The same for a function that is an Equinox module, whose arrays are leaves of the pytree."""
 
     function: Callable[[PyTree], Any]
 
@@ -46,16 +46,17 @@ class _Module(eqx.Module):
 
 
 def as_operator_function(given: Any) -> OperatorFunction:
-    """D or Q as a function of z, from a function, or from an operator (a number, a mapping) that is constant.
+    """D or Q as a function of z, from such a function or from a constant operator, number or mapping.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: ``given`` is none of these.
     """
     if isinstance(given, _Constant | _Function | _Module):
         return given
     if isinstance(given, Operator) or not callable(given):
         return _Constant(as_operator(given))
-    return _Module(given) if isinstance(given, eqx.Module) else _Function(given)
+    function: Callable[[PyTree], Any] = given
+    return _Module(function) if isinstance(given, eqx.Module) else _Function(function)
 
 
 class Coefficients(NamedTuple):
@@ -68,9 +69,9 @@ class Coefficients(NamedTuple):
 def gamma(diffusion: Any, curl: Any, z: PyTree) -> PyTree:
     r"""The correction :math:`\Gamma_i = \sum_j \partial_j (D_{ij} + Q_{ij})`, exact.
 
-    Ma, Chen and Fox (2015), eq. 3. One gradient for `Scalar`, one directional derivative for an elementwise
-    `Diagonal`, k more for rank k, and one for each coordinate where nothing is known; no matrix is stored
-    but one that was given. What does not depend on the coordinates it acts on costs nothing.
+    Ma, Chen and Fox (2015), eq. 3. It costs one gradient for `Scalar`, one directional derivative for an
+    elementwise `Diagonal`, k more for an operator of rank k, and otherwise one for each coordinate. Operators
+    that do not depend on the coordinates they act on cost nothing. No matrix is stored except `Dense` ones.
 
     Args:
         diffusion: D, an operator or a function of z that returns one.
@@ -103,7 +104,14 @@ def drift(hamiltonian: Callable[[PyTree], Number], diffusion: Any, curl: Any, z:
 
 
 def part_drift(coefficients: Coefficients, row: Any, z: PyTree, gradient: PyTree) -> PyTree:
-    """The drift of one part, from the gradient of H at z; `WHOLE` is all of z."""
+    """The drift of one part of z, from the gradient of H at z.
+
+    Args:
+        coefficients: D and Q.
+        row: The name of the part; `WHOLE` for all of z.
+        z: The point.
+        gradient: The gradient of H at z.
+    """
 
     def row_at(which: int, point: PyTree) -> dict[Any, Operator]:
         return cells(
@@ -123,22 +131,22 @@ def part_drift(coefficients: Coefficients, row: Any, z: PyTree, gradient: PyTree
 
 
 def cells(operator: Operator, row: Any) -> dict[Any, Operator]:
-    """The operators of a row, by column; those of `WHOLE` are the operator itself."""
+    """The blocks of a row, by column; for `WHOLE` the operator itself."""
     if row is WHOLE:
         return {WHOLE: operator}
     return operator.blocks.get(row, {}) if isinstance(operator, Block) else {}
 
 
 def in_parts(coefficients: Coefficients, z: PyTree) -> tuple[Block, Block]:
-    """D and Q at z as blocks between the parts of z, where `row_names` names them."""
+    """D and Q at z as blocks between the parts of z; only where `row_names` is not `WHOLE` alone."""
     return _as_block(coefficients.diffusion(z), z), _as_block(coefficients.curl(z), z)
 
 
 def row_names(coefficients: Coefficients, z: PyTree, strict: bool) -> tuple[Any, ...]:
-    """The parts between which D and Q are blocks; `WHOLE` alone where they are not.
+    """The names of the parts between which D and Q are blocks; `WHOLE` alone where they are not.
 
     Raises:
-        ValueError: When ``strict``: one is of blocks and the other of what cannot be taken apart.
+        ValueError: When ``strict``: one is a `Block` and the other cannot be split into blocks.
     """
     operators = [jax.eval_shape(fn, z) for fn in coefficients]
     if not any(isinstance(m, Block) and m.blocks for m in operators):

@@ -1,27 +1,38 @@
-"""Which terms of a drift given by hand stand with the wrong factor."""
+"""Which terms of a given Gamma or drift have the wrong factor."""
 
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
+
+from geodrift._types import Scalar as Number
+from geodrift.recipe._dynamics import Coefficients, cells, in_parts
+from geodrift.recipe._parts import WHOLE, part
 
 
 class Term(NamedTuple):
-    """A term of the right expression: a matrix of one value for each point and entry."""
+    """A term of the right expression."""
 
     label: str
-    factor: float  # what it stands with
-    values: Float[np.ndarray, " n"]
+    factor: float  # its factor in the right expression
+    values: Float[np.ndarray, " n"]  # its entries at all points
 
 
 def explain(given: Float[np.ndarray, " n"], terms: list[Term], tolerance: float) -> list[str]:
     """What is wrong with ``given``, which should be the sum of the terms times their factors.
 
-    The smallest set of terms is sought whose factors, changed, make up for the difference.
+    Finds the smallest set of terms that explains the difference by other factors.
+
+    Args:
+        given: The expression to test.
+        terms: The terms of the right expression.
+        tolerance: Largest error that counts as rounding, relative to the largest value.
 
     Returns:
-        A clause for each wrong term, nothing when all are right.
+        A clause for each wrong term; empty when all are right.
     """
     terms = [t for t in terms if np.any(t.values)]
     size = np.max(np.abs([given, *(t.values for t in terms)]))
@@ -46,3 +57,54 @@ def _clause(term: Term, factor: float) -> str:
     if abs(factor + term.factor) < 1e-4:
         return f"the term {term.label} has the wrong sign"
     return f"the term {term.label} has the factor {factor:.4g} where {term.factor:+.0f} is right"
+
+
+def gamma_terms(exact: Coefficients, rows: tuple, z: PyTree) -> list[dict[str, PyTree]]:
+    """The terms of Gamma for each row, by label."""
+    both = {name: fn(z).divergence(fn, z) for name, fn in zip("DQ", exact, strict=True)}
+    return [{f"Gamma of {name}": part(whole, row) for name, whole in both.items()} for row in rows]
+
+
+def drift_terms(
+    hamiltonian: Callable[[PyTree], Number], exact: Coefficients, rows: tuple, z: PyTree
+) -> list[dict[str, PyTree]]:
+    """The terms of the drift for each row, by label; those with grad H have the factor -1 in the drift."""
+    gradient, found = jax.grad(hamiltonian)(z), gamma_terms(exact, rows, z)
+    for row, terms in zip(rows, found, strict=True):
+        operators = [fn(z) for fn in exact] if row is WHOLE else in_parts(exact, z)
+        for name, operator in zip("DQ", operators, strict=True):
+            for column, cell in cells(operator, row).items():
+                place = "" if row is WHOLE else f"[{row!r}][{column!r}]"
+                terms[f"{name}{place} grad H"] = cell.matvec(part(gradient, column))
+    return found
+
+
+def explain_rows(
+    name: str,
+    claimed: Callable[[PyTree], PyTree],
+    terms: Callable[[PyTree], list[dict[str, PyTree]]],
+    rows: tuple,
+    points: PyTree,
+    tolerance: float,
+) -> list[str]:
+    """A sentence for each wrong term of a Gamma or a drift that the caller gave, row by row.
+
+    Args:
+        name: What it is called in the sentences.
+        claimed: The caller's function.
+        terms: The terms of the right expression for each row, by label.
+        rows: Names of the rows.
+        points: Where to compare, leaves ``[point, ...]``.
+        tolerance: As for `explain`.
+    """
+    values, expected = jax.jit(jax.vmap(lambda z: (claimed(z), terms(z))))(points)
+    clauses = []
+    for row, right in zip(rows, expected, strict=True):
+        listed = [Term(k, -1.0 if "grad" in k else 1.0, _flat(x)) for k, x in right.items()]
+        place = name if row is WHOLE else f"{name} of {row!r}"
+        clauses += [f"{place}: {clause}" for clause in explain(_flat(part(values, row)), listed, tolerance)]
+    return clauses
+
+
+def _flat(tree: PyTree) -> Float[np.ndarray, " n"]:
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(tree)])

@@ -1,4 +1,4 @@
-"""Operators of low rank: a product of two thin factors, alone, with a diagonal, or made skew."""
+"""Operators of low rank: ``A B^T``, ``U U^T`` plus a diagonal, and the skew ``A B^T - B A^T``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +16,13 @@ from geodrift.recipe._parts import check_alike, check_leaves
 
 
 class Outer(Operator):
-    r""":math:`A B^T`: couples parts of different shapes, or has a low rank and no symmetry.
+    r""":math:`A B^T`: an operator of low rank, also between parts of different shapes.
 
     Args:
         left: A, a pytree like the row's part with leaves ``[*leaf, k]``.
         right: B, a pytree like the column's part with leaves ``[*leaf, k]``.
-        elementwise: Says that each row of B is a function of its own coordinate alone.
+        elementwise: States that each row of B is a function of its own coordinate alone, which makes the
+            divergence cheaper. `check` tests it.
     """
 
     left: PyTree = eqx.field(converter=as_float_arrays)
@@ -45,19 +46,20 @@ class Outer(Operator):
         return outer_divergence(factors, x, self.elementwise)
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Whatever the shapes, where the factors have them."""
+        """Raise ValueError unless A has the shapes of the row's part and B those of the column's."""
         rank = jax.tree.leaves(self.right)[0].shape[-1:]
         check_leaves(self.left, row, lambda shape: shape + rank, f"{name}: left of Outer")
         check_leaves(self.right, column, lambda shape: shape + rank, f"{name}: right of Outer")
 
 
 class LowRank(Operator):
-    r""":math:`U U^T + d`: symmetric, a few directions beside a diagonal.
+    r""":math:`U U^T + d`: symmetric, of low rank plus a diagonal.
 
     Args:
         directions: U, a pytree like the part it acts on with leaves ``[*leaf, k]``.
         diagonal: d, 0 or more: a number, or a pytree like the part it acts on.
-        elementwise: Says that row i of U and entry i of d are functions of coordinate i alone.
+        elementwise: States that row i of U and entry i of d are functions of coordinate i alone, which makes
+            the divergence cheaper. `check` tests it.
     """
 
     directions: PyTree = eqx.field(converter=as_float_arrays)
@@ -66,41 +68,42 @@ class LowRank(Operator):
 
     @property
     def outer(self) -> Outer:
-        """U U^T."""
+        """``U U^T``."""
         return Outer(self.directions, self.directions, self.elementwise)
 
     @property
-    def rest(self) -> Diagonal:
-        """D."""
+    def diagonal_operator(self) -> Diagonal:
+        """The diagonal d, as an operator."""
         number = eqx.is_array(self.diagonal) and self.diagonal.ndim == 0
         entries = jax.tree.map(lambda u: self.diagonal, self.directions) if number else self.diagonal
         return Diagonal(entries, self.elementwise)
 
     def matvec(self, v: PyTree) -> PyTree:
-        """Both terms."""
-        return add(self.outer.matvec(v), self.rest.matvec(v))
+        """``U (U^T v) + d v``."""
+        return add(self.outer.matvec(v), self.diagonal_operator.matvec(v))
 
     def transpose(self) -> "LowRank":
-        """Itself."""
+        """The operator itself: it is symmetric."""
         return self
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
-        """Of both terms."""
+        """The sum of the divergences of both terms."""
         directions = self.outer.divergence(lambda x: at(x).outer, x)
-        return add(directions, self.rest.divergence(lambda x: at(x).rest, x))
+        return add(directions, self.diagonal_operator.divergence(lambda x: at(x).diagonal_operator, x))
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts of the same shapes."""
+        """Raise ValueError unless both parts have the same shapes, and U and d fit them."""
         check_alike(row, column, f"{name} is LowRank")
         self.outer.check_fits(row, column, name)
-        self.rest.check_fits(row, column, name)
+        self.diagonal_operator.check_fits(row, column, name)
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """Noise along the directions, and noise of the diagonal."""
-        key_rest, key_directions = jax.random.split(key)
+        """Noise along the directions, plus the noise of the diagonal."""
+        key_diagonal, key_directions = jax.random.split(key)
         first = jax.tree.leaves(self.directions)[0]
         along = jax.random.normal(key_directions, first.shape[-1:], first.dtype)
-        return add(self.rest.noise(key_rest, like), _combine(self.directions, jnp.sqrt(2.0) * along))
+        low_rank = _combine(self.directions, jnp.sqrt(2.0) * along)
+        return add(self.diagonal_operator.noise(key_diagonal, like), low_rank)
 
 
 class SkewLowRank(Operator):
@@ -109,7 +112,8 @@ class SkewLowRank(Operator):
     Args:
         left: A, a pytree like the part it acts on with leaves ``[*leaf, k]``.
         right: B, likewise.
-        elementwise: Says that rows i of A and of B are functions of coordinate i alone.
+        elementwise: States that row i of A and row i of B are functions of coordinate i alone, which makes
+            the divergence cheaper. `check` tests it.
     """
 
     left: PyTree = eqx.field(converter=as_float_arrays)
@@ -118,7 +122,7 @@ class SkewLowRank(Operator):
 
     @property
     def outer(self) -> Outer:
-        """The same as one product, ``[A, -B] [B, A]^T``."""
+        """The operator as one product, ``[A, -B] [B, A]^T``."""
 
         def beside(x: PyTree, y: PyTree) -> PyTree:
             return jax.tree.map(lambda a, b: jnp.concatenate([a, b], axis=-1), x, y)
@@ -127,19 +131,19 @@ class SkewLowRank(Operator):
         return Outer(beside(self.left, minus), beside(self.right, self.left), self.elementwise)
 
     def matvec(self, v: PyTree) -> PyTree:
-        """Both products."""
+        """``A (B^T v) - B (A^T v)``."""
         return self.outer.matvec(v)
 
     def transpose(self) -> "SkewLowRank":
-        """The negative."""
+        """Minus the operator, which is skew: A and B exchanged."""
         return SkewLowRank(self.right, self.left, self.elementwise)
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
-        """Of both products."""
+        """The divergence of the product."""
         return self.outer.divergence(lambda x: at(x).outer, x)
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts of the same shapes."""
+        """Raise ValueError unless both parts have the same shapes, and A and B fit them."""
         check_alike(row, column, f"{name} is SkewLowRank")
         rank = jax.tree.leaves(self.left)[0].shape[-1:]
         check_leaves(self.left, column, lambda shape: shape + rank, f"{name}: left of SkewLowRank")

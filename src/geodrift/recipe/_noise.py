@@ -1,8 +1,8 @@
-r"""The noise of a step, with the gradient noise that came in through the drift subtracted.
+r"""The noise that a step injects, with the noise of the gradient subtracted; Ma, Chen and Fox (2015), eq. 9.
 
-The estimate of the gradient has the noise n ~ N(0, V), so the drift of a part has -M n, M being the operators
-of its row that act on the part with noise. Ma, Chen and Fox (2015), eq. 9: a step of time h injects
-:math:`N(0, h (2D - h B))`, with :math:`B = M V M^T` the variance of that whole extra noise.
+The estimate of the gradient of H has the noise n ~ N(0, V). The drift of a part of z then has the noise -M n,
+with M the sum of the operators in the part's row of D + Q that act on the noisy part of the gradient. A step
+of time h injects :math:`N(0, h (2D - h B))`, with :math:`B = M V M^T`.
 """
 
 from typing import Any
@@ -25,17 +25,17 @@ def injected_noise(
     key: RandomKey,
     h: Number,
     diffusion: Operator | None,
-    reach: list[Operator],
+    noise_operators: list[Operator],
     variance: NoiseVariance,
     x: PyTree,
 ) -> tuple[PyTree, Bool[Array, ""]]:
-    """What a step adds to a part.
+    """The noise that a step adds to a part of z.
 
     Args:
         key: Random key.
-        h: Step size.
-        diffusion: D of the part; None for none.
-        reach: The operators that sum to M; empty where no gradient noise comes in.
+        h: Step size, time.
+        diffusion: D of the part; None for 0.
+        noise_operators: The operators whose sum is M; empty where no gradient noise reaches the part.
         variance: V, as the estimator states it; None to subtract nothing.
         x: The part.
 
@@ -43,21 +43,21 @@ def injected_noise(
         The noise, and whether 2D - h B is not positive semidefinite (what is negative is taken as 0).
 
     Raises:
-        ValueError: 2D - h B has no factor that can be had without a matrix over all entries of the part.
+        ValueError: A root of 2D - h B needs a matrix over all entries of the part, and none was given.
     """
-    fine = jnp.zeros((), bool)
-    if variance is None or not reach:
+    not_negative = jnp.zeros((), bool)
+    if variance is None or not noise_operators:
         if diffusion is None:
-            return jax.tree.map(jnp.zeros_like, x), fine
+            return jax.tree.map(jnp.zeros_like, x), not_negative
         scale = jnp.sqrt(h)
-        return jax.tree.map(lambda n: scale * n, diffusion.noise(key, x)), fine
-    given = [Scalar(0.0) if diffusion is None else diffusion, *reach]
+        return jax.tree.map(lambda n: scale * n, diffusion.noise(key, x)), not_negative
+    given = [Scalar(jnp.zeros(())) if diffusion is None else diffusion, *noise_operators]
     diagonals = [_entries(operator, x) for operator in given]
     noise = white(key, x)
     variances = broadcast_prefix(variance, x)
     if all(d is not None for d in diagonals):
-        d, m = diagonals[0], [sum(column) for column in zip(*diagonals[1:], strict=True)]
-        rows = zip(d, m, variances, jax.tree.leaves(noise), strict=True)
+        d, sums = diagonals[0], [sum(column) for column in zip(*diagonals[1:], strict=True)]
+        rows = zip(d, sums, variances, jax.tree.leaves(noise), strict=True)
         leaves = [_leaf_noise(h, *row) for row in rows]
         structure = jax.tree.structure(x)
         return jax.tree.unflatten(structure, [n for n, _ in leaves]), jnp.any(
@@ -72,14 +72,14 @@ def injected_noise(
         )
     matrices = [dense(operator, x).matrix for operator in given]
     flat, unflatten = ravel_pytree(noise)
-    reached = sum(matrices[1:])
-    covariance = 2 * h * matrices[0] - h * h * reached @ _full_variance(variances, x) @ reached.T
+    m = sum(matrices[1:])
+    covariance = 2 * h * matrices[0] - h * h * m @ _full_variance(variances, x) @ m.T
     moved, negative = _correlated(covariance, flat, jnp.max(jnp.abs(2 * h * matrices[0])))
     return unflatten(moved.astype(flat.dtype)), negative
 
 
 def _entries(operator: Operator, x: PyTree) -> list[Array] | None:
-    """The diagonal, leaf by leaf, of an operator that is diagonal; None for another."""
+    """The diagonal of a diagonal operator, leaf by leaf; None for any other operator."""
     leaves = jax.tree.leaves(x)
     if isinstance(operator, Scalar):
         return [jnp.broadcast_to(operator.value, leaf.shape) for leaf in leaves]
@@ -89,7 +89,7 @@ def _entries(operator: Operator, x: PyTree) -> list[Array] | None:
     if isinstance(operator, Block) and all(row == column for row, column, _ in operator.cells()):
         found: list[Any] = []
         for row, child in parts(x).items():
-            cell = operator.blocks.get(row, {}).get(row, Scalar(0.0))
+            cell = operator.blocks.get(row, {}).get(row, Scalar(jnp.zeros(())))
             found.append(_entries(cell, child))
         return None if None in found else [d for child in found for d in child]
     return None
@@ -98,6 +98,15 @@ def _entries(operator: Operator, x: PyTree) -> list[Array] | None:
 def _leaf_noise(
     h: Number, d: Array, m: Array, variance: Array, white: Array
 ) -> tuple[Array, Bool[Array, ""]]:
+    """The noise of a leaf with D and M diagonal, and whether a variance was negative.
+
+    Args:
+        h: Step size, time.
+        d: Entries of D.
+        m: Entries of M.
+        variance: V of the leaf: a number, a variance for each entry, or matrices.
+        white: Standard normal numbers in the shape of the leaf.
+    """
     fresh = 2 * h * d
     if not is_matrix(variance, white):
         left = fresh - h * h * m * m * variance
@@ -112,6 +121,7 @@ def _leaf_noise(
 def _correlated(
     covariance: Float[Array, "... n n"], white: Float[Array, "... n"], scale: Number
 ) -> tuple[Float[Array, "... n"], Bool[Array, ""]]:
+    """Noise of this covariance, and whether an eigenvalue was negative beyond the rounding of ``scale``."""
     root, least = symmetric_root(covariance)
     # A singular D has eigenvalues 0 up to rounding, which must not count as negative.
     rounding = 100 * covariance.shape[-1] * jnp.finfo(covariance.dtype).eps * scale
@@ -120,7 +130,7 @@ def _correlated(
 
 def _full_variance(variances: list[Array], x: PyTree) -> Float[Array, "n n"]:
     """V as one matrix over the entries of the part."""
-    pieces = []
+    pieces: list[Array] = []
     for v, leaf in zip(variances, jax.tree.leaves(x), strict=True):
         if is_matrix(v, leaf):
             n = leaf.shape[-1]

@@ -1,6 +1,6 @@
-"""Linear operators between the parts of a point z: what the user's D(z) and Q(z) return.
+"""Linear operators between the parts of a point z: the values of the user's functions D(z) and Q(z).
 
-An operator is made anew at each z. z being a pytree, so is everything that has its shape.
+z is a pytree, and so is everything that has its shape.
 """
 
 import abc
@@ -44,7 +44,15 @@ class Operator(eqx.Module):
         """Raise ValueError unless this maps from a part like ``column`` to one like ``row``."""
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """``B n`` with n standard normal and ``B B^T = 2 M``, M being symmetric and not negative."""
+        """A draw of N(0, 2 M); only where M is symmetric and positive semidefinite.
+
+        Args:
+            key: Random key.
+            like: A pytree with the structure, shapes and dtypes of the part.
+
+        Raises:
+            ValueError: The operator is of a kind that is no covariance.
+        """
         del key, like
         raise ValueError(f"D holds {type(self).__name__} on its diagonal, which is not a covariance")
 
@@ -53,28 +61,28 @@ class Operator(eqx.Module):
 
 
 class Negative(Operator):
-    """Minus another operator.
+    """``-M`` of another operator M.
 
     Args:
-        operator: The other one.
+        operator: M.
     """
 
     operator: Operator
 
     def matvec(self, v: PyTree) -> PyTree:
-        """Minus its product."""
-        return _minus(self.operator.matvec(v))
+        """``-M v``."""
+        return _negative(self.operator.matvec(v))
 
     def transpose(self) -> "Negative":
-        """Minus its transpose."""
+        """``-M^T``."""
         return Negative(self.operator.transpose())
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
-        """Minus its divergence."""
-        return _minus(self.operator.divergence(lambda x: at(x).operator, x))
+        """Minus the divergence of M."""
+        return _negative(self.operator.divergence(lambda x: at(x).operator, x))
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Where the other one does."""
+        """Raise ValueError unless M fits."""
         self.operator.check_fits(row, column, name)
 
 
@@ -92,7 +100,7 @@ class Scalar(Operator):
         return jax.tree.map(lambda leaf: self.value * leaf, v)
 
     def transpose(self) -> "Scalar":
-        """Itself."""
+        """The operator itself: it is symmetric."""
         return self
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
@@ -100,34 +108,34 @@ class Scalar(Operator):
         return jax.grad(lambda x: at(x).value)(x)
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts of the same shapes."""
+        """Raise ValueError unless both parts have the same shapes and the value is one number."""
         if self.value.ndim != 0:
             raise ValueError(f"{name} is Scalar of shape {self.value.shape}: give one number, or Diagonal")
         check_alike(row, column, f"{name} is Scalar")
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """The root of twice the number, times white noise."""
+        """The square root of twice the number, times standard normal noise."""
         return jax.tree.map(lambda n: jnp.sqrt(2 * self.value) * n, white(key, like))
 
 
 class Diagonal(Operator):
-    """Each entry times a number of its own.
+    """A diagonal matrix.
 
     Args:
         entries: A pytree like the part it acts on, whose leaves broadcast to that part's.
-        elementwise: Says that entry i is a function of coordinate i alone. The divergence then takes one
-            derivative, else one for each coordinate. `check` tests the claim.
+        elementwise: States that entry i is a function of coordinate i alone. The divergence then costs one
+            directional derivative, else one for each coordinate. `check` tests it.
     """
 
     entries: PyTree = eqx.field(converter=as_float_arrays)
     elementwise: bool = eqx.field(static=True, default=False)
 
     def matvec(self, v: PyTree) -> PyTree:
-        """Entry by entry."""
+        """The product, entry by entry."""
         return jax.tree.map(jnp.multiply, self.entries, v)
 
     def transpose(self) -> "Diagonal":
-        """Itself."""
+        """The operator itself: it is symmetric."""
         return self
 
     def divergence(self, at: Callable[[PyTree], Any], x: PyTree) -> PyTree:
@@ -139,17 +147,17 @@ class Diagonal(Operator):
         return diagonal_derivative(entries, x, self.elementwise)
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts of the same shapes."""
+        """Raise ValueError unless both parts have the same shapes, to which the entries broadcast."""
         check_alike(row, column, f"{name} is Diagonal")
         check_leaves(self.entries, column, lambda x: x, f"{name}: entries of Diagonal")
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """The root of twice the entries, times white noise."""
+        """The square roots of twice the entries, times standard normal noise."""
         return jax.tree.map(lambda d, n: jnp.sqrt(2 * d) * n, self.entries, white(key, like))
 
 
 class Dense(Operator):
-    """Any matrix, stored in full.
+    """Any square matrix, stored in full.
 
     Args:
         matrix: ``[n, n]`` over the entries of the part it acts on, its leaves flattened in order.
@@ -172,25 +180,28 @@ class Dense(Operator):
         return unflatten(matrix_divergence(lambda x: at(x).matrix, x).astype(flat.dtype))
 
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
-        """Between parts of the same shapes."""
+        """Raise ValueError unless both parts have the same shapes, with n entries."""
         check_alike(row, column, f"{name} is Dense")
         size = sum(jnp.size(leaf) for leaf in jax.tree.leaves(column))
         if self.matrix.shape != (size, size):
             raise ValueError(f"{name}: Dense has shape {self.matrix.shape}, must be {(size, size)}")
 
     def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """By the symmetric root, smooth in z also where D is singular."""
+        """The symmetric root of twice the matrix, times standard normal noise.
+
+        The symmetric root is a smooth function of z, also where the matrix is singular.
+        """
         flat, unflatten = ravel_pytree(white(key, like))
         root, _ = symmetric_root(2 * self.matrix)
         return unflatten((root @ flat).astype(flat.dtype))
 
 
 def symmetric_root(matrix: Float[Array, "... n n"]) -> tuple[Float[Array, "... n n"], Float[Array, "..."]]:
-    """The symmetric root of a symmetric matrix, negative eigenvalues taken as 0, and the least of them."""
+    """The symmetric root of a symmetric matrix, negative eigenvalues taken as 0; and the least eigenvalue."""
     eigenvalues, vectors = jnp.linalg.eigh(matrix)
     root = (vectors * jnp.sqrt(jnp.maximum(eigenvalues, 0))[..., None, :]) @ jnp.swapaxes(vectors, -1, -2)
     return root, eigenvalues[..., 0]
 
 
-def _minus(v: PyTree) -> PyTree:
+def _negative(v: PyTree) -> PyTree:
     return jax.tree.map(jnp.negative, v)

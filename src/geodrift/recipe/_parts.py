@@ -1,4 +1,4 @@
-"""A point z and its parts: the children of its tree, by name; and what has their shapes."""
+"""A point z and its parts: the children of its tree, by name."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,22 +10,22 @@ from jaxtyping import PyTree
 from geodrift._types import RandomKey
 
 WHOLE = None
-"""The name of the one part of a point that is not taken apart."""
+"""In place of the name of a part: all of z."""
 
 
 def parts(z: PyTree) -> dict[Any, PyTree]:
-    """The children by name, in the order of the tree (a dict's is that of its sorted keys)."""
+    """The children of a point's tree by name, in the tree's order (a dict's is that of its sorted keys)."""
     pairs, _ = _flatten(z)
     return {_name(path): child for path, child in pairs}
 
 
 def part(z: PyTree, name: Any) -> PyTree:
-    """The child of that name; z itself for `WHOLE`."""
+    """The part of that name; z itself for `WHOLE`."""
     return z if name is WHOLE else parts(z)[name]
 
 
 def replaced(z: PyTree, name: Any, child: PyTree) -> PyTree:
-    """The point with another child of that name."""
+    """The point with another value of the part of that name."""
     if name is WHOLE:
         return child
     pairs, structure = _flatten(z)
@@ -33,7 +33,7 @@ def replaced(z: PyTree, name: Any, child: PyTree) -> PyTree:
 
 
 def white(key: RandomKey, like: PyTree) -> PyTree:
-    """Independent standard normal numbers."""
+    """Independent standard normal numbers in the shapes and dtypes of ``like``."""
     leaves, structure = jax.tree.flatten(like)
     draws = [jax.random.normal(jax.random.fold_in(key, i), x.shape, x.dtype) for i, x in enumerate(leaves)]
     return jax.tree.unflatten(structure, draws)
@@ -42,21 +42,31 @@ def white(key: RandomKey, like: PyTree) -> PyTree:
 def check_alike(row: PyTree, column: PyTree, what: str) -> None:
     """Raise ValueError unless two parts have the same structure and shapes."""
     shapes = [jax.tree.map(jnp.shape, part) for part in (row, column)]
-    if jax.tree.structure(row) != jax.tree.structure(column) or shapes[0] != shapes[1]:
+    if _structure(row) != _structure(column) or shapes[0] != shapes[1]:
         raise ValueError(f"{what} between parts of the shapes {shapes[0]} and {shapes[1]}: give Outer")
 
 
 def check_leaves(given: PyTree, part: PyTree, shape: Callable[[tuple], tuple], what: str) -> None:
-    """Raise ValueError unless ``given`` is like the part, each leaf fitting ``shape`` of that leaf's."""
-    if jax.tree.structure(given) != jax.tree.structure(part):
-        raise ValueError(
-            f"{what}: the tree is {jax.tree.structure(given)}, must be {jax.tree.structure(part)}"
-        )
+    """Raise ValueError unless ``given`` has the part's structure and leaves of the right shapes.
+
+    Args:
+        given: The pytree to check.
+        part: The part.
+        shape: From the shape of a leaf of the part to the shape to which that of ``given`` must broadcast.
+        what: The name of ``given`` in the message.
+    """
+    if _structure(given) != _structure(part):
+        raise ValueError(f"{what}: the tree is {_structure(given)}, must be {_structure(part)}")
     for g, x in zip(jax.tree.leaves(given), jax.tree.leaves(part), strict=True):
         wanted = shape(jnp.shape(x))
         pairs = zip(g.shape[::-1], wanted[::-1], strict=False)
         if g.ndim > len(wanted) or not all(a in (1, b) for a, b in pairs):
             raise ValueError(f"{what}: a leaf has shape {g.shape}, must broadcast to {wanted}")
+
+
+def _structure(tree: PyTree) -> Any:
+    # jax has no annotations for the type of a structure.
+    return jax.tree.structure(tree)
 
 
 def _flatten(z: PyTree) -> tuple[list, Any]:

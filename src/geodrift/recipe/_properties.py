@@ -1,4 +1,4 @@
-"""Is D symmetric and positive semidefinite, is Q skew? Measured on their structure, without a full matrix."""
+"""Tests whether D is symmetric and positive semidefinite and Q skew, without forming a full matrix."""
 
 from typing import NamedTuple
 
@@ -12,34 +12,38 @@ from geodrift.recipe._low_rank import LowRank, Outer, SkewLowRank
 from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar
 from geodrift.recipe._parts import parts, white
 
-# Relative to the operator's largest entry or eigenvalue; rounding is far below.
+# Largest defect that passes, relative to the operator's largest entry or eigenvalue; rounding is far below.
 TOLERANCE = 1e-4
 
 
 class Defects(NamedTuple):
-    """How far D and Q are from what they must be, relative to their size; right is 0 up to rounding."""
+    """How far D and Q are from what they must be, relative to their size; 0 up to rounding is right."""
 
-    asymmetry: Float[Array, ""]  # of D: D - D^T
-    negativity: Float[Array, ""]  # of D: the least eigenvalue with its sign turned, 0 where it is positive
-    symmetry: Float[Array, ""]  # of Q: Q + Q^T
+    asymmetry: Float[Array, ""]  # size of D - D^T
+    negativity: Float[Array, ""]  # minus the least eigenvalue of D; 0 where it is positive
+    symmetry: Float[Array, ""]  # size of Q + Q^T
 
 
 def defects(diffusion: Operator, curl: Operator, z: PyTree) -> Defects:
     """The defects at z.
 
     Raises:
-        ValueError: D is of a form without a factor for its noise.
+        ValueError: D holds an operator for which there is no way to draw noise.
     """
     least, largest = _eigenvalue_bounds(diffusion)
     return Defects(
-        asymmetry=_mirror_distance(diffusion, diffusion, -1.0, z, z),
+        asymmetry=_symmetry_defect(diffusion, diffusion, -1.0, z, z),
         negativity=jnp.where(least < 0, -least / jnp.where(largest > 0, largest, 1.0), 0.0),
-        symmetry=_mirror_distance(curl, curl, 1.0, z, z),
+        symmetry=_symmetry_defect(curl, curl, 1.0, z, z),
     )
 
 
 def sentences(found: Defects) -> list[str]:
-    """What is wrong beyond rounding and what to do; the numbers may have axes, the largest counts."""
+    """A sentence for each defect beyond rounding: what is wrong and what to do.
+
+    Args:
+        found: Defects at one point, or at several along leading axes, of which the largest counts.
+    """
     asymmetry, negativity, symmetry = (float(jnp.max(defect)) for defect in found)
     wrong = []
     if not asymmetry <= TOLERANCE:
@@ -59,34 +63,44 @@ def sentences(found: Defects) -> list[str]:
     return wrong
 
 
-def _mirror_distance(
-    cell: Operator | None, mirror: Operator | None, sign: float, row: PyTree, column: PyTree
+def _symmetry_defect(
+    upper: Operator | None, lower: Operator | None, sign: float, row: PyTree, column: PyTree
 ) -> Float[Array, ""]:
-    """Size of ``cell + sign mirror^T`` over that of the larger, block by block: their units may differ."""
-    sizes = [jnp.zeros(()) if m is None else _size(m) for m in (cell, mirror)]
+    """Size of ``upper + sign lower^T`` over that of the larger operator.
+
+    Blocks are compared one by one, since their units may differ, and the largest defect counts.
+
+    Args:
+        upper: A block of the operator, or all of it; None for 0.
+        lower: The block at the transposed place.
+        sign: -1 to test for symmetry, 1 to test for skewness.
+        row: The part that ``upper`` maps to.
+        column: The part that ``upper`` acts on.
+    """
+    sizes = [jnp.zeros(()) if m is None else _size(m) for m in (upper, lower)]
     size = jnp.maximum(*sizes)
-    if cell is None or mirror is None:
+    if upper is None or lower is None:
         return jnp.where(size > 0, 1.0, 0.0)
-    if isinstance(cell, Block) and isinstance(mirror, Block):
-        pairs = {(i, j) for i, j, _ in cell.cells()} | {(i, j) for j, i, _ in mirror.cells()}
-        distances = [
-            _mirror_distance(
-                cell.blocks.get(i, {}).get(j),
-                mirror.blocks.get(j, {}).get(i),
+    if isinstance(upper, Block) and isinstance(lower, Block):
+        pairs = {(i, j) for i, j, _ in upper.cells()} | {(i, j) for j, i, _ in lower.cells()}
+        defects = [
+            _symmetry_defect(
+                upper.blocks.get(i, {}).get(j),
+                lower.blocks.get(j, {}).get(i),
                 sign,
                 parts(row)[i],
                 parts(column)[j],
             )
             for i, j in pairs
         ]
-        return jnp.max(jnp.stack([jnp.zeros(()), *distances]))
+        return jnp.max(jnp.stack([jnp.zeros(()), *defects]))
     v = white(jax.random.key(0), column)
-    distance = _largest(axpy(sign, mirror.transpose().matvec(v), cell.matvec(v)))
-    return jnp.where(size > 0, distance / jnp.where(size > 0, size, 1.0), 0.0)
+    defect = _largest(axpy(sign, lower.transpose().matvec(v), upper.matvec(v)))
+    return jnp.where(size > 0, defect / jnp.where(size > 0, size, 1.0), 0.0)
 
 
 def _size(operator: Operator) -> Float[Array, ""]:
-    """The size of the entries before anything cancels."""
+    """A bound on the operator's entries, in whose computation nothing cancels."""
     if isinstance(operator, Block):
         return jnp.max(jnp.stack([jnp.zeros(()), *(_size(cell) for _, _, cell in operator.cells())]))
     if isinstance(operator, Outer | SkewLowRank):
@@ -101,14 +115,17 @@ def _largest(v: PyTree) -> Float[Array, ""]:
 
 
 def _eigenvalue_bounds(operator: Operator) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The least eigenvalue (of `LowRank`, that of its diagonal: its factor needs no less), and a size."""
+    """A bound that is 0 or more if and only if noise can be drawn, and the size of the eigenvalues.
+
+    The bound is the least eigenvalue; of `LowRank` that of its diagonal, whose root its noise needs.
+    """
     if isinstance(operator, Scalar):
         return operator.value, jnp.abs(operator.value)
     if isinstance(operator, Diagonal):
         entries = jnp.concatenate([jnp.ravel(d) for d in jax.tree.leaves(operator.entries)])
         return jnp.min(entries), jnp.max(jnp.abs(entries))
     if isinstance(operator, LowRank):
-        least, size = _eigenvalue_bounds(operator.rest)
+        least, size = _eigenvalue_bounds(operator.diagonal_operator)
         squares = sum(jnp.sum(u * u) for u in jax.tree.leaves(operator.directions))
         return least, size + squares
     if isinstance(operator, Dense):

@@ -19,7 +19,7 @@ from geodrift.recipe._augmentation import Augmentation, Momentum, size
 from geodrift.recipe._dynamics import Coefficients, OperatorFunction, as_operator_function
 from geodrift.recipe._parts import WHOLE
 from geodrift.recipe._properties import Defects, defects, sentences
-from geodrift.recipe._step import Surroundings, move
+from geodrift.recipe._step import Dynamics, move
 from geodrift.samplers._base import Sampler, StepInfo, check_position, result_code
 from geodrift.schedules import Schedule, as_schedule
 
@@ -30,14 +30,14 @@ class RecipeState(NamedTuple):
     """State of `Recipe`."""
 
     position: Position
-    auxiliary: dict[str, PyTree]  # the other parts of z, by name
+    auxiliary: dict[str, PyTree]  # the auxiliary variables, by name
     estimator: Any  # the estimator's kept state
     count: Count  # steps taken
 
 
 @dataclasses.dataclass(frozen=True)
-class _Minus:
-    """The log density of a negative log density; equal where that is the same function."""
+class _Negative:
+    """A log density from a negative log density; two are equal if their functions are the same."""
 
     function: Callable[[PyTree], Number]
 
@@ -52,22 +52,23 @@ class Recipe(Sampler):
         \Gamma_i = \sum_j \partial_j (D_{ij} + Q_{ij})
 
     in Itô's sense, with D(z) symmetric positive semidefinite and Q(z) skew, leaves :math:`\exp(-H(z))`
-    invariant. :math:`\Gamma` is found by automatic differentiation. All of z persists between calls: a
-    momentum is never drawn anew.
+    invariant; Ma, Chen and Fox (2015), eq. 3. :math:`\Gamma` is computed by automatic differentiation. All of
+    z persists from step to step: a momentum is drawn once, in `init`.
 
     Args:
-        target: A function, the negative log density: H of z, or of the position alone where there are
-            augmentations; or an `Estimator`, which gives the gradient of the log density from minibatches.
+        target: The negative log density: a function of z, H itself, or of the position alone where there are
+            augmentations. Or an `Estimator`, which gives the gradient of the log density from minibatches.
         diffusion: D: an operator, or a function of z that returns one. A number stands for `Scalar`, a
             mapping ``{row: {column: ...}}`` for `Block`.
         curl: Q, likewise.
-        step_size: h, the time of one step in the equation above; a number or a `Schedule` of the count.
-        augmentation: Auxiliary variables. With none z is the position; with some z is a dict of
-            ``"position"`` and of their names.
+        step_size: h, the time of one step in the equation above: :math:`h D` is in the unit of z squared. A
+            number or a `Schedule` of the count.
+        augmentation: Auxiliary variables. Without any, z is the position; otherwise z is a dict of
+            ``"position"`` and the variables by name.
         discretisation: ``"semi-implicit"`` moves one part of z after the other, in the order of z's tree (a
-            dict's is that of its sorted keys), each from where the others are by then. ``"euler"`` moves
-            all from where they were, which is less exact and less stable. They are the same where neither D
-            nor Q is a `Block`.
+            dict's is that of its sorted keys), each with the new values of those before it. ``"euler"``
+            moves all parts with the old values, which is less exact and less stable. They are the same where
+            neither D nor Q is a `Block`.
 
     Raises:
         ValueError: An argument is outside its range. From `init` and `geodrift.sample`: an operator does not
@@ -77,7 +78,7 @@ class Recipe(Sampler):
     :math:`N(0, h (2D - h B))` with :math:`B = (D + Q) V (D + Q)^T`, eq. 9. Where that is negative the step
     reports ``Result.NEGATIVE_NOISE_VARIANCE``.
 
-    Invariant law: exact as h -> 0.
+    Invariant law: exp(-H) as h -> 0.
 
     Example:
         >>> def curl(z):
@@ -114,19 +115,19 @@ class Recipe(Sampler):
             raise ValueError(
                 f"augmentation has the names {names}: each needs its own, and none is 'position'"
             )
-        self.estimator = target if isinstance(target, Estimator) else Full(_Minus(target))
+        self.estimator = target if isinstance(target, Estimator) else Full(_Negative(target))
         self.diffusion, self.curl = as_operator_function(diffusion), as_operator_function(curl)
         self.step_size = as_schedule(step_size)
         self.augmentation, self.discretisation = tuple(augmentation), discretisation
 
     @property
     def manifold(self) -> Manifold:
-        """Flat space, of whatever tree and shape."""
+        """Euclidean space of any structure and shapes."""
         return Product(Euclidean())
 
     def on_all_data(self) -> "Recipe":
-        """The same sampler for batches that are all of the data."""
-        return self._with(self.estimator.on_all_data())
+        """The same sampler for batches that are the whole data set, whose gradients have no noise."""
+        return self._with_estimator(self.estimator.on_all_data())
 
     def hamiltonian(self, z: PyTree) -> Number:
         """H(z), the negative log of the stationary density.
@@ -141,38 +142,40 @@ class Recipe(Sampler):
         return self._auxiliary_energy(z) - self.estimator.log_density(self._position(z))
 
     def init(self, key: RandomKey, position: Position) -> RecipeState:
-        """A state with the auxiliary variables drawn from their law given the position."""
+        """The state before the first step, with auxiliary variables drawn given the position."""
         position = check_position(self.manifold, position)
         key_auxiliary, key_estimator = jax.random.split(key)
         auxiliary = self._draw_auxiliary(key_auxiliary, position)
         found = self._defects(self._point(position, auxiliary))
         if all(is_concrete(defect) for defect in found):
             _raise(found)
-        kept = self.estimator.init(key_estimator, position)
-        return RecipeState(position, auxiliary, kept, jnp.zeros((), jnp.int32))
+        estimator_state = self.estimator.init(key_estimator, position)
+        return RecipeState(position, auxiliary, estimator_state, jnp.zeros((), jnp.int32))
 
     def check_start(self, positions: Position) -> None:
-        """Raise ValueError where D or Q does not fit; the leaves have a leading axis [chain]."""
+        """Raise ValueError where D or Q does not fit the positions, leaves ``[chain, ...]``, or is wrong."""
         super().check_start(positions)
         keys = jax.random.split(jax.random.key(0), jax.tree.leaves(positions)[0].shape[0])
         auxiliary = jax.vmap(self._draw_auxiliary)(keys, positions)
         _raise(jax.vmap(lambda x, a: self._defects(self._point(x, a)))(positions, auxiliary))
 
     def step(self, key: RandomKey, state: RecipeState, batch: Batch = None) -> tuple[RecipeState, StepInfo]:
-        """Each part of z once, with one gradient of the target."""
+        """Move each part of z once, with one gradient of the target."""
         key_prepare, key_noise = jax.random.split(key)
-        prepared, kept = self.estimator.prepare(key_prepare, state.estimator, state.position, batch)
-        around = Surroundings(
-            Coefficients(self.diffusion, self.curl),
-            lambda z, columns: self._gradient(z, columns, prepared),
-            lambda z: self._variance(z, prepared),
-            "position" if self.augmentation else WHOLE,
-            self.discretisation == "semi-implicit",
+        prepared, estimator_state = self.estimator.prepare(
+            key_prepare, state.estimator, state.position, batch
+        )
+        dynamics = Dynamics(
+            coefficients=Coefficients(self.diffusion, self.curl),
+            gradient=lambda z, columns: self._gradient(z, columns, prepared),
+            variance=lambda z: self._variance(z, prepared),
+            noisy_part="position" if self.augmentation else WHOLE,
         )
         start = self._point(state.position, state.auxiliary)
-        z, used, negative = move(key_noise, self.step_size(state.count), around, start)
+        semi_implicit = self.discretisation == "semi-implicit"
+        z, used, negative = move(key_noise, self.step_size(state.count), dynamics, start, semi_implicit)
         auxiliary = {a.name: z[a.name] for a in self.augmentation}
-        state = RecipeState(self._position(z), auxiliary, kept, state.count + 1)
+        state = RecipeState(self._position(z), auxiliary, estimator_state, state.count + 1)
         return state, self._info(state, used, negative)
 
     def _position(self, z: PyTree) -> Position:
@@ -181,7 +184,7 @@ class Recipe(Sampler):
     def _point(self, position: Position, auxiliary: dict[str, PyTree]) -> PyTree:
         return {"position": position, **auxiliary} if self.augmentation else position
 
-    def _auxiliary_energy(self, z: PyTree) -> Number | float:
+    def _auxiliary_energy(self, z: PyTree) -> Number | int:
         return sum(a.energy(z) for a in self.augmentation)
 
     def _draw_auxiliary(self, key: RandomKey, position: Position) -> dict[str, PyTree]:
@@ -189,7 +192,7 @@ class Recipe(Sampler):
         return {a.name: a.draw(jax.random.fold_in(key, i), position) for i, a in pairs}
 
     def _gradient(self, z: PyTree, columns: set, prepared: Any) -> PyTree:
-        """The gradient of H; the target's part only where a column asks for it."""
+        """The gradient of H; the target's gradient is computed only if ``columns`` names the position."""
         gradient = jax.tree.map(jnp.zeros_like, z)
         if self.augmentation:
             gradient = jax.grad(self._auxiliary_energy)(z)
@@ -201,7 +204,7 @@ class Recipe(Sampler):
         return gradient
 
     def _variance(self, z: PyTree, prepared: Any) -> NoiseVariance:
-        """V over all of z: the auxiliary parts of the gradient have no noise."""
+        """V over all of z: 0 for the auxiliary variables, whose gradient has no noise."""
         variance = self.estimator.noise_variance(self._position(z), prepared)
         if variance is None or not self.augmentation:
             return variance
@@ -230,13 +233,13 @@ class Recipe(Sampler):
             acceptance=jnp.full((), jnp.nan, dtype),
         )
 
-    def _with(self, estimator: Estimator) -> "Recipe":
+    def _with_estimator(self, estimator: Estimator) -> "Recipe":
         given = self.diffusion, self.curl, self.step_size, self.augmentation, self.discretisation
         return Recipe(estimator, *given)
 
 
 def _raise(found: Defects) -> None:
-    """Raise ValueError where D or Q is not what it must be."""
+    """Raise ValueError where D is not symmetric positive semidefinite or Q not skew."""
     wrong = sentences(found)
     if wrong:
         raise ValueError("; ".join(wrong))
