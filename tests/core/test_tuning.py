@@ -11,7 +11,7 @@ from cases import KEY
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex, Stiefel
 from geodrift.samplers import GSGNHT, SGGMC, SGLD
 from geodrift.tuning import tune
-from geodrift.tuning._choice import HEAT, SUBTRACTED, Measured, choose
+from geodrift.tuning._choice import MAX_HEATING, MAX_SUBTRACTED, Measured, choose
 from geodrift.tuning._curvature import extremes, lanczos
 from geodrift.tuning._noise import Noise, measure_noise
 from geodrift.tuning._pilot_data import PilotData
@@ -94,8 +94,8 @@ def test_choice_keeps_its_bounds(dynamics):
         unaccounted = worst / 10 if dynamics == "thermostat" else worst
         if dynamics == "thermostat":
             damping += h * max(worst - stated, 0) / 2
-        assert h * unaccounted / 2 / damping < HEAT * 1.0001
-        assert h * stated / 2 / (chosen.friction or 1.0) < SUBTRACTED * 1.0001
+        assert h * unaccounted / 2 / damping < MAX_HEATING * 1.0001
+        assert h * stated / 2 / (chosen.friction or 1.0) < MAX_SUBTRACTED * 1.0001
         if dynamics != "first-order":
             assert h * damping < 1.5
             assert chosen.friction >= 0.999 or dynamics == "thermostat"

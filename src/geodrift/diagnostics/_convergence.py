@@ -1,4 +1,4 @@
-"""Thin wrappers over arviz-stats, for plain arrays."""
+"""Convergence statistics of plain arrays, by arviz-stats."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ def ess(draws: Float[np.ndarray, "chain draw *event"], method: str = "bulk") -> 
 
     Args:
         draws: Draws ``[chain, draw, ...]``.
-        method: ``"bulk"``, ``"mean"``, ``"tail"``, ...: what the draws are to estimate.
+        method: The estimate for which the size is meant: ``"bulk"``, ``"mean"``, ``"tail"`` or another that
+            arviz-stats knows.
     """
     return _statistics().ess(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
 
@@ -31,7 +32,7 @@ def mcse(draws: Float[np.ndarray, "chain draw *event"], method: str = "mean") ->
 
     Args:
         draws: Draws ``[chain, draw, ...]``.
-        method: ``"mean"``, ``"sd"`` or ``"median"``: of which estimate.
+        method: The estimate whose error is meant: ``"mean"``, ``"sd"`` or ``"median"``.
     """
     return _statistics().mcse(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
 

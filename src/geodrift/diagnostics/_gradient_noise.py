@@ -1,4 +1,4 @@
-"""How large the noise of minibatch gradients is next to the noise that a sampler injects."""
+"""The noise of minibatch gradients compared with the noise that a sampler injects."""
 
 from typing import Any, NamedTuple
 
@@ -12,15 +12,19 @@ from geodrift.tuning._pilot_data import PilotData
 
 
 class GradientNoiseRatio(NamedTuple):
-    """Noise over injected noise, in a step. Each is also a relative change of temperature."""
+    """Variance of the gradient noise divided by that of the injected noise, in a step.
+
+    Noise that is not subtracted changes the temperature by this ratio, relative to the temperature.
+    """
 
     total: float
-    """Of all the noise, the mean over the tangent space."""
+    """The ratio for all of the noise, averaged over the tangent space."""
     stated: float
-    """Of what the estimator states, which the sampler subtracts."""
+    """The ratio for the noise that the estimator states and the sampler subtracts."""
     unaccounted: float
-    """Of the difference, along the direction where it is largest: by so much is that direction's temperature
-    wrong. A thermostat takes up the mean difference; this is then that of the rest."""
+    """The ratio for the difference of the two, along the direction where it is largest: the relative error of
+    the temperature in that direction. A thermostat corrects for the mean difference; the ratio is then for
+    what differs from the mean."""
 
 
 def gradient_noise_ratio(
@@ -34,17 +38,20 @@ def gradient_noise_ratio(
 ) -> GradientNoiseRatio:
     r"""Variance of the minibatch gradient's noise at a position, over the noise injected in a step.
 
-    :math:`h V / 2 C` for samplers with friction: the kicks' variance h^2 V over 2 C h. For first-order
-    samplers :math:`h V / 2`. Well below 1 all noise that is subtracted can be; well below
-    0.1 it may be ignored.
+    :math:`h V / 2 C` for samplers with friction: the variance :math:`h^2 V` of the kicks, divided by
+    :math:`2 C h`. For first-order samplers :math:`h V / 2`. Noise can be subtracted while its ratio is well
+    below 1, and ignored while it is well below 0.1.
 
     Args:
         key: Random key.
         sampler: With an estimator, a step size, and a friction that is a number where it has one.
-        position: Where to measure, such as a draw. The start of a run may be far noisier.
+        position: Where to measure, such as a draw; at the start of a run the noise may be much larger.
         data: A pytree of arrays with leading axis N.
         batch_size: B.
-        count: Step count, where the step size is a schedule.
+        count: Step count at which to evaluate a step size that is a schedule.
+
+    Returns:
+        The ratios, without a unit.
 
     Raises:
         ValueError: The sampler has no estimator or step size, or its friction is a matrix.
@@ -57,8 +64,8 @@ def gradient_noise_ratio(
     estimator, manifold = sampler.estimator.on(sampler.manifold), sampler.manifold
     rows = PilotData(jax.tree.map(jnp.asarray, data), batch_size, getattr(estimator, "replacement", True))
     key_init, key_noise = jax.random.split(key)
-    kept = estimator.init(key_init, position)
-    noise = measure_noise(key_noise, estimator, manifold, position, kept, rows)
+    estimator_state = estimator.init(key_init, position)
+    noise = measure_noise(key_noise, estimator, manifold, position, estimator_state, rows)
     per_variance = float(sampler.step_size(jnp.asarray(count))) / (2 * float(friction))
     worst = noise.worst_anisotropic if hasattr(sampler, "thermostat") else noise.worst
     return GradientNoiseRatio(*(per_variance * value for value in (noise.mean, noise.stated, worst)))

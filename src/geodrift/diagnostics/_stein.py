@@ -1,4 +1,4 @@
-r"""Kernel Stein discrepancy: how far draws are from a target of which only the gradient is known.
+r"""Kernel Stein discrepancy: the distance of draws from a target of which only the gradient is known.
 
 With :math:`k(x, y) = q^b`, :math:`q = c^2 + |x - y|^2`, and s the gradient of log p.
 
@@ -8,7 +8,7 @@ On R^n (Gorham & Mackey 2017, section 3.1) with d = x - y and r = |d|,
 
 On the sphere, whose points have no common coordinates, the operator is that of Langevin diffusion,
 :math:`A f = \Delta f + s \cdot \nabla f` (Barp et al. 2022; Xu & Matsuda 2020), and :math:`k_p = A_x A_y k`.
-There q is a function of t = x . y; with :math:`k = \phi(t)`, :math:`L = (1-t^2) \phi'' - (n-1) t \phi'`,
+Here q is a function of t = x . y; with :math:`k = \phi(t)`, :math:`L = (1-t^2) \phi'' - (n-1) t \phi'`,
 :math:`a = s_x \cdot y`, :math:`b = s_y \cdot x` and :math:`c = s_x \cdot s_y`,
 
 .. math:: k_p = (1-t^2) L'' - (n-1) t L' + (a + b) L' + a b \phi'' + c \phi'
@@ -37,20 +37,23 @@ def kernel_stein_discrepancy(
 ) -> Float[Array, ""]:
     r"""Squared kernel Stein discrepancy of draws from the target, with the kernel :math:`(c^2 + |x-y|^2)^b`.
 
-    Its mean over independent draws of the target is 0 for the U-statistic; it is positive for draws of any
-    other law. On R^n the kernel controls convergence for b in (-1, 0) (Gorham & Mackey 2017, theorem 8). The
-    time is of order ``draw^2 n``, the memory bounded.
+    The expectation of the U-statistic is 0 for independent draws from the target and positive for draws from
+    any other law. On R^n a discrepancy that tends to 0 means convergence to the target for b in (-1, 0)
+    (Gorham & Mackey 2017, theorem 8). The time is of order ``draw^2 n``, the memory bounded.
 
     Args:
         manifold: `Euclidean` or `Sphere`.
         positions: Draws, one point each.
         gradients: Gradient of the log density at each draw, in ambient coordinates: exact, as the statistic
             is quadratic in it.
-        scale: c, in units of the position. Take about the spread of the target: a kernel much wider sees
-            nothing but the mean, one much narrower is noise.
+        scale: c, in the position's unit. Take about the standard deviation of the target: a much wider
+            kernel detects a wrong mean only, and with a much narrower one the statistic is mostly noise.
         power: b, in (-1, 0).
         statistic: ``"U"``: the mean over pairs of different draws, unbiased and possibly negative; ``"V"``:
             over all pairs, never negative.
+
+    Returns:
+        The squared discrepancy.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -77,7 +80,7 @@ def _mean_over_pairs(
     def row(args: tuple) -> Array:
         i, xi, si = args
         values = kernel(xi, si, x, s, c, b)
-        # The diagonal is left out before the sum: it is far larger than the rest.
+        # The diagonal is excluded before the sum: it is far larger, so subtracting it later loses digits.
         kept = jnp.where((jnp.arange(number) == i) & (statistic == "U"), 0, values)
         return jnp.sum(kept)
 
@@ -94,7 +97,7 @@ def _flat_kernel(
     c: Float[Array, ""],
     b: Float[Array, ""],
 ) -> Float[Array, " draw"]:
-    """The Stein kernel of one point with many."""
+    """The Stein kernel of one point x with many points y on R^n; s and r are their gradients."""
     n = x.shape[0]
     apart = x - y
     square = jnp.sum(apart * apart, axis=-1)
@@ -111,7 +114,7 @@ def _sphere_kernel(
     c: Float[Array, ""],
     b: Float[Array, ""],
 ) -> Float[Array, " draw"]:
-    """The Stein kernel of one point with many, whose gradients are tangent."""
+    """The Stein kernel of one point x with many points y on the sphere; s and r are tangent gradients."""
     m = x.shape[0] - 1
     t = y @ x
     q = c * c + 2 - 2 * t

@@ -1,4 +1,4 @@
-"""Does the step size bias the answer? The same run at h and at h/2, compared with Monte Carlo errors."""
+"""Estimates the bias of a step size h from two runs, at h and at h/2, with Monte Carlo errors."""
 
 import dataclasses
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _FAMILY_ERROR = 0.01
 
 
 class StepHalving(NamedTuple):
-    """Means of some functions at h and at h/2. Arrays have one entry for each function."""
+    """Means of some functions at the step sizes h and h/2. Arrays have one entry for each function."""
 
     at_full: Float[np.ndarray, " function"]
     """Means at h."""
@@ -30,9 +30,9 @@ class StepHalving(NamedTuple):
     significant: np.ndarray
     """Whether a difference is more than noise, at a family-wise error of 1% over all functions."""
     bias: Float[np.ndarray, " function"]
-    """Estimated bias at h, the difference over ``1 - 2^-order``, if the bias is of that order."""
+    """Estimated bias at h: the difference divided by ``1 - 2^-order``, if the bias is of that order."""
     bias_error: Float[np.ndarray, " function"]
-    """Its standard error."""
+    """Standard error of ``bias``."""
 
     @property
     def biased(self) -> bool:
@@ -41,7 +41,11 @@ class StepHalving(NamedTuple):
 
 
 class Halved(Schedule):
-    """Half the step size of another schedule, which sees half the count: the same time in twice the steps."""
+    """Half the step size of another schedule at half the count: the same time in twice the steps.
+
+    Args:
+        schedule: The other schedule.
+    """
 
     schedule: Schedule
 
@@ -65,20 +69,21 @@ def step_halving(
 ) -> StepHalving:
     """Run at the sampler's step size h and at h/2, for the same time, and compare means.
 
-    A difference that is more than noise means that h is too large for these functions, by about ``bias``. No
-    such difference bounds the bias by the error only: look at ``bias_error``.
+    A significant difference means that the means at h are wrong by about ``bias``. Without one the bias may
+    still be as large as its error: look at ``bias_error``.
 
     Args:
         key: Random key. The two runs are independent.
         sampler: With a step size that is a number or a schedule.
         data: As for `geodrift.sample`.
         num_draws: Draws of each chain; at h/2 each has twice the steps.
-        num_warmup: Steps at h before the first draw; twice as many at h/2. What is left of the start counts
-            as a bias: give enough.
-        num_chains: Chains of each run, 4 or more. The errors come from their spread: better 16 or more.
+        num_warmup: Steps at h before the first draw; twice as many at h/2. Give enough: what remains of the
+            influence of the start is taken for a bias.
+        num_chains: Chains of each run, 4 or more; better 16 or more, as the errors are estimated from the
+            chains' spread.
         thin: Steps at h from draw to draw.
         functions: A function of one position that gives the values to average, an array or a pytree of them.
-            None takes each coordinate and its squared deviation from the mean of the run at h/2.
+            None: each coordinate, and its squared deviation from the mean of the run at h/2.
         order: p, the order of the sampler's bias in h: 2 for the samplers with friction, 1 for SGLD and where
             gradient noise is ignored.
         options: Further arguments of `geodrift.sample`: ``batch_size``, ``initial``.
@@ -110,7 +115,7 @@ def _chain_means(
     if functions is None:
         x, r = _flat(draws.position), _flat(reference.position)
         centre = r.mean(axis=(0, 1))
-        # A fixed centre, for both runs: then chains are independent of each other.
+        # One fixed centre for both runs, so that the chains are independent of each other.
         return np.concatenate([x, (x - centre) ** 2], axis=-1).mean(axis=1)
     return _flat(_values(functions, draws.position)).mean(axis=1)
 

@@ -1,4 +1,4 @@
-"""Kinetic and configurational temperature. Only the second tells whether the positions have the right law."""
+"""Kinetic and configurational temperature. Only the second tests whether the positions have the right law."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +10,13 @@ from geodrift.samplers._base import kinetic_temperature as _kinetic_temperature
 
 
 def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangent) -> Float[Array, ""]:
-    """``v.v`` over the manifold's dimension: 1 on average, for any good sampler and for many bad ones."""
+    """``v.v`` divided by the manifold's dimension: 1 on average, also for many samplers whose law is wrong.
+
+    Args:
+        manifold: Where the position is.
+        position: A point.
+        velocity: A tangent vector at the point, of a sampler with unit mass.
+    """
     return _kinetic_temperature(manifold, position, velocity)
 
 
@@ -20,25 +26,29 @@ def configurational_temperature(
     gradients: Float[Array, "draw ..."],
     direction: Float[Array, "..."] | None = None,
 ) -> Float[Array, ""]:
-    r"""Temperature T of the law of the draws, if that is :math:`p^{1/T}`, from Stein's identity.
+    r"""The temperature T of draws whose law is :math:`p^{1/T}`, from Stein's identity; 1 is right.
 
     On the sphere of R^d, with a fixed unit vector a for each point,
 
     .. math:: T = \frac{E[a' (I - x x') \nabla \log p]}{(d - 1) E[a' x]}
 
     and on R^d :math:`T = -E[(x - c) \cdot \nabla \log p] / d` with a fixed c. On orthonormal p-frames of
-    R^n, the orthogonal groups among them, linear functions have the Laplacian :math:`-(n - (p + 1)/2)` times
-    themselves, which takes the place of d - 1. Other manifolds have no such identity here: a wall adds a
-    term to it (`Simplex`), a linear function is none of subspaces (`Grassmann`), or has no mean (hyperbolic
-    space). Both sides are summed over the batch axes. Linear in the gradient, so unbiased minibatch gradients
-    at the draws serve, if their batches are independent of the draws.
+    R^n, including the orthogonal groups, the Laplacian of a linear function is :math:`-(n - (p + 1)/2)` times
+    the function, and this factor takes the place of d - 1. Other manifolds are not supported: a wall adds a
+    term to the identity (`Simplex`), a linear function is not a function of subspaces (`Grassmann`) or has no
+    mean (hyperbolic space). Both sides are summed over the batch axes. The estimate is linear in the
+    gradients, so unbiased minibatch gradients at the draws will do, if their batches are independent of the
+    draws.
 
     Args:
         manifold: `Sphere`, `Stiefel`, `Orthogonal`, `SpecialOrthogonal` or `Euclidean`.
-        positions: Draws.
+        positions: Draws ``[draw, ...]``.
         gradients: Gradient of the log density at each draw, in ambient coordinates.
-        direction: a (a point of the sphere or a frame) or c. None takes the projected mean, or the mean, of
-            the draws, which is fixed only up to the Monte Carlo error of the mean.
+        direction: a (a point of the sphere or a frame) or c. None: the projected mean of the draws, or their
+            mean, which is fixed only up to its Monte Carlo error.
+
+    Returns:
+        T, without a unit.
 
     Raises:
         ValueError: The manifold is another, or the shapes differ.

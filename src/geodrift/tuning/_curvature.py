@@ -13,35 +13,45 @@ from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 
 PRODUCTS = 16
-"""Products of one estimate. The largest eigenvalue is right to a few percent; the smallest is too large where
-more than this many differ."""
+"""Hessian-vector products of one estimate. The largest eigenvalue is right to a few percent; the smallest is
+too large if the Hessian has more different eigenvalues than this."""
 
 
 def hessian_product(
     estimator: Estimator, manifold: Manifold, position: Position, prepared: Any, u: Tangent
 ) -> Tangent:
-    """The covariant derivative of the gradient of -log p along a tangent vector.
+    """The Hessian of -log p times a tangent vector u.
 
-    It is the tangent part of the gradient field's derivative along the geodesic, which is the Riemannian
-    Hessian for the metric of the surrounding space.
+    It is the covariant derivative of the gradient along u: the tangent part of the derivative of the gradient
+    along the geodesic, for the metric of the surrounding space.
     """
 
-    def field(t: Float[Array, ""]) -> Tangent:
+    def gradient_field(t: Float[Array, ""]) -> Tangent:
         x, _ = manifold.geodesic(position, u, t)
         return manifold.riemannian_gradient(x, estimator.gradient(x, prepared))
 
     zero = jnp.zeros((), jax.tree.leaves(position)[0].dtype)
-    slope = jax.jvp(field, (zero,), (jnp.ones_like(zero),))[1]
+    slope = jax.jvp(gradient_field, (zero,), (jnp.ones_like(zero),))[1]
     return jax.tree.map(jnp.negative, manifold.to_tangent(position, slope))
 
 
 def lanczos(
     key: RandomKey, estimator: Estimator, manifold: Manifold, position: Position, prepared: Any
 ) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
-    """Diagonal and off-diagonal of the Hessian of -log p in a Krylov basis.
+    """The Lanczos method: the Hessian of -log p as a tridiagonal matrix in a Krylov basis.
 
-    The power method's products, all of them kept: the extremes at both ends come from the same few products.
-    Inner products are the manifold's.
+    Its largest and its smallest eigenvalue come from the same few Hessian-vector products. Inner products are
+    the manifold's.
+
+    Args:
+        key: Random key of the first vector.
+        estimator: On its manifold.
+        manifold: The manifold.
+        position: Where.
+        prepared: What the estimator prepared of a batch.
+
+    Returns:
+        The diagonal, and the off-diagonal (whose last entry is beyond the matrix).
     """
     dim = manifold.dim(_tree.shapes(position))
     steps = min(PRODUCTS, dim)
@@ -49,18 +59,18 @@ def lanczos(
     def inner(u: Tangent, v: Tangent) -> Float[Array, ""]:
         return manifold.inner(position, u, v)
 
-    def against(basis: Any, w: Tangent) -> Tangent:
+    def orthogonalised(basis: Any, w: Tangent) -> Tangent:
         coefficients = jax.vmap(inner, (0, None))(basis, w)
         return jax.tree.map(
             lambda b, leaf: leaf - jnp.tensordot(coefficients.astype(leaf.dtype), b, 1), basis, w
         )
 
-    def one(carry: tuple, i: Array) -> tuple[tuple, tuple]:
+    def iteration(carry: tuple, i: Array) -> tuple[tuple, tuple]:
         basis, u = carry
         basis = jax.tree.map(lambda b, leaf: b.at[i].set(leaf), basis, u)
         w = hessian_product(estimator, manifold, position, prepared, u)
         alpha = inner(u, w)
-        w = against(basis, against(basis, w))  # twice: rounding leaves some of it the first time
+        w = orthogonalised(basis, orthogonalised(basis, w))  # twice, because of rounding
         beta = jnp.sqrt(inner(w, w))
         w = jax.tree.map(lambda leaf: leaf / jnp.where(beta > 0, beta, 1).astype(leaf.dtype), w)
         return (basis, w), (alpha, beta)
@@ -69,16 +79,26 @@ def lanczos(
     norm = jnp.sqrt(inner(start, start))
     start = jax.tree.map(lambda leaf: leaf / norm.astype(leaf.dtype), start)
     basis = jax.tree.map(lambda leaf: jnp.zeros((steps, *leaf.shape), leaf.dtype), start)
-    _, (alpha, beta) = jax.lax.scan(one, (basis, start), jnp.arange(steps))
+    _, (alpha, beta) = jax.lax.scan(iteration, (basis, start), jnp.arange(steps))
     return alpha, beta
 
 
-def extremes(alpha: np.ndarray, beta: np.ndarray) -> tuple[float, float]:
-    """Largest absolute eigenvalue, and smallest positive one, of what `lanczos` gives; NaN if not finite."""
+def extremes(
+    alpha: Float[Array | np.ndarray, " products"], beta: Float[Array | np.ndarray, " products"]
+) -> tuple[float, float]:
+    """Largest absolute and smallest positive eigenvalue of a tridiagonal matrix from `lanczos`.
+
+    Args:
+        alpha: The diagonal.
+        beta: The off-diagonal.
+
+    Returns:
+        Both; NaN if the matrix is not finite.
+    """
     alpha, beta = np.asarray(alpha, float), np.asarray(beta, float)
     if not (np.all(np.isfinite(alpha)) and np.all(np.isfinite(beta))):
         return np.nan, np.nan
-    # Past a vanishing off-diagonal the basis is complete; what follows is rounding.
+    # Where the off-diagonal vanishes the Krylov basis is complete; what follows is rounding.
     small = np.flatnonzero(beta[:-1] <= 1e-5 * np.max(np.abs(alpha)) + np.finfo(float).tiny)
     size = int(small[0]) + 1 if len(small) else len(alpha)
     matrix = np.diag(alpha[:size]) + np.diag(beta[: size - 1], 1) + np.diag(beta[: size - 1], -1)

@@ -1,4 +1,4 @@
-"""The pilot: a short Langevin run on a subsample, which finds where the mass is and how curved it is."""
+"""The pilot: a short Langevin run on a subsample, which finds the bulk of the posterior and its curvature."""
 
 import math
 from collections.abc import Callable
@@ -19,17 +19,17 @@ from geodrift.tuning._curvature import extremes, lanczos
 ROWS = 2048
 """Data in the subsample, or the batch size where that is larger."""
 
-_ROUNDS, _STEPS = 8, 128
-_STEP = 0.3  # times the narrowest scale
-_UNSTABLE = 1.5  # the same, where the curvature turns out larger; the method's limit is 2
-_TRIES = 12
+_ROUNDS, _STEPS = 8, 128  # the pilot's rounds, and the steps of each
+_STEP = 0.3  # step size times the root of the largest curvature at the start of a round
+_UNSTABLE = 1.5  # largest such product at the end of a round; the integrator is unstable beyond 2
+_ATTEMPTS = 12  # step sizes tried in a round, each a third of the last
 
 
 class Pilot(NamedTuple):
-    """Where the pilot went and what it measured."""
+    """The pilot's positions and the curvatures there."""
 
     positions: list[Position]  # at the start and after each round
-    curvatures: list[tuple[float, float]]  # largest and least, at each
+    curvatures: list[tuple[float, float]]  # largest and least curvature of -log p, at each position
 
     @property
     def typical(self) -> tuple[float, float]:
@@ -39,17 +39,25 @@ class Pilot(NamedTuple):
 
 
 def run_pilot(
-    key: RandomKey, estimator: Estimator, manifold: Manifold, position: Position, kept: Any, batch: Batch
+    key: RandomKey,
+    estimator: Estimator,
+    manifold: Manifold,
+    position: Position,
+    estimator_state: Any,
+    batch: Batch,
 ) -> Pilot:
-    """Rounds of steps at the curvature of the round's start, repeated with a smaller step where that fails.
+    """Run the pilot: rounds of Langevin steps.
+
+    The step size of a round follows from the curvature at its start; a round that fails is repeated with a
+    smaller one.
 
     Args:
         key: Random key.
         estimator: On its manifold.
         manifold: The manifold.
         position: Where to start.
-        kept: The estimator's state.
-        batch: The subsample, whose posterior (scaled to all data) the pilot samples without noise.
+        estimator_state: The estimator's state.
+        batch: The subsample, whose posterior, scaled to all data, the pilot samples without gradient noise.
 
     Raises:
         ValueError: No step size works, or the density is flat.
@@ -57,19 +65,21 @@ def run_pilot(
     floor = 0.0 if all(isinstance(m, Euclidean) for m in leaf_manifolds(manifold, position)) else 1.0
 
     def curvature(key: RandomKey, x: Position) -> tuple[float, float]:
-        largest, least = extremes(*_lanczos(key, estimator, manifold, x, kept, batch))
+        largest, least = extremes(*_lanczos(key, estimator, manifold, x, estimator_state, batch))
         if not math.isfinite(largest):
             return math.inf, math.inf
-        # A curved space of unit size has a scale of its own, also where the density is flat.
+        # A curved space of unit size limits the step size also where the density is flat.
         return max(largest, floor), max(least, floor)
 
     positions, curvatures = [position], [curvature(key, position)]
     for i in range(_ROUNDS):
         key_round = jax.random.fold_in(key, i + 1)
-        start, found = positions[-1], curvatures[-1]
-        position, found = _round(key_round, estimator, manifold, start, kept, batch, found, curvature)
+        start, at_start = positions[-1], curvatures[-1]
+        position, at_end = _round(
+            key_round, estimator, manifold, start, estimator_state, batch, at_start, curvature
+        )
         positions.append(position)
-        curvatures.append(found)
+        curvatures.append(at_end)
     return Pilot(positions, curvatures)
 
 
@@ -78,13 +88,13 @@ def _round(
     estimator: Estimator,
     manifold: Manifold,
     position: Position,
-    kept: Any,
+    estimator_state: Any,
     batch: Batch,
-    found: tuple[float, float],
+    at_start: tuple[float, float],
     curvature: Callable[[RandomKey, Position], tuple[float, float]],
 ) -> tuple[Position, tuple[float, float]]:
-    """The position after one round that went well, and the curvatures there."""
-    largest, least = found
+    """The position after one round that did not fail, and the curvatures there."""
+    largest, least = at_start
     if not (math.isfinite(largest) and largest > 0):
         why = "not finite" if not math.isfinite(largest) else "flat"
         raise ValueError(
@@ -92,12 +102,12 @@ def _round(
             " initial position"
         )
     h, friction = _STEP / math.sqrt(largest), math.sqrt(least)
-    for attempt in range(_TRIES):
+    for attempt in range(_ATTEMPTS):
         key_try = jax.random.fold_in(key, attempt)
-        # As arrays: numbers would be constants of the compiled program.
+        # As arrays: each new number would compile a new program.
         numbers = jnp.asarray(h), jnp.asarray(friction)
-        end, sound = _langevin(key_try, estimator, manifold, position, kept, batch, *numbers)
-        if sound:
+        end, valid = _langevin(key_try, estimator, manifold, position, estimator_state, batch, *numbers)
+        if valid:
             at_end = curvature(key_try, end)
             if h * math.sqrt(at_end[0]) <= _UNSTABLE:
                 return end, at_end
@@ -110,9 +120,14 @@ def _round(
 
 @eqx.filter_jit
 def _lanczos(
-    key: RandomKey, estimator: Estimator, manifold: Manifold, position: Position, kept: Any, batch: Batch
+    key: RandomKey,
+    estimator: Estimator,
+    manifold: Manifold,
+    position: Position,
+    estimator_state: Any,
+    batch: Batch,
 ) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
-    prepared, _ = estimator.prepare(key, kept, position, batch)
+    prepared, _ = estimator.prepare(key, estimator_state, position, batch)
     return lanczos(key, estimator, manifold, position, prepared)
 
 
@@ -122,14 +137,14 @@ def _langevin(
     estimator: Estimator,
     manifold: Manifold,
     position: Position,
-    kept: Any,
+    estimator_state: Any,
     batch: Batch,
     step_size: Scalar,
     friction: Scalar,
 ) -> tuple[Position, Bool[Array, ""]]:
-    """The position after one round, and whether all numbers are finite and on the manifold."""
+    """The position after one round, and whether it is on the manifold and all numbers are finite."""
     key_start, key_prepare, key_steps = jax.random.split(key, 3)
-    prepared, _ = estimator.prepare(key_prepare, kept, position, batch)
+    prepared, _ = estimator.prepare(key_prepare, estimator_state, position, batch)
     dtype = jax.tree.leaves(position)[0].dtype
     h, c = step_size.astype(dtype), friction.astype(dtype)
 

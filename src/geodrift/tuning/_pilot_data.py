@@ -1,4 +1,4 @@
-"""Batches of the pilot, of other sizes than the run's."""
+"""Batches for the pilot, of other sizes than the run's."""
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +9,11 @@ from geodrift._types import Batch, RandomKey
 
 
 class PilotData:
-    """Random rows of the data.
+    """Draws random rows of the data, and knows how the run draws its batches.
 
     Args:
         data: A pytree of arrays with leading axis N, on the device or the host; None where there is none.
-        batch_size: B, the run's; None for all of the data.
+        batch_size: B of the run; None for all of the data.
         replacement: Whether the run's batches are drawn with replacement.
     """
 
@@ -33,12 +33,12 @@ class PilotData:
             return None
         seed = np.asarray(jax.random.bits(key, (4,), jnp.uint32))
         random = np.random.default_rng(seed)
-        # Distinct within a batch; a few of many rows are drawn without a pass over all of them.
+        # `choice` without `shuffle` draws a few of many rows without a pass over all of them.
         drawn = [random.choice(self.size, size, replace=False, shuffle=False) for _ in range(count)]
         index = np.stack(drawn)
         return jax.tree.map(lambda a: jnp.asarray(a[index]), self.data)
 
     def scale(self, size: int) -> float:
-        """Noise variance of the run's batches over that of batches of ``size`` distinct rows."""
+        """Noise variance of the run's batches divided by that of batches of ``size`` distinct rows."""
         finite = 1.0 if self.replacement else 1.0 - self.batch_size / self.size
         return size / self.batch_size * finite / (1.0 - size / self.size)

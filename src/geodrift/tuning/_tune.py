@@ -10,44 +10,45 @@ import numpy as np
 from jaxtyping import PyTree
 
 from geodrift import _tree
+from geodrift._tree import as_float_arrays
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 from geodrift.samplers import GSGNHT, SGGMC, SGLD
 from geodrift.schedules import WarmUp
-from geodrift.tuning._choice import HEAT, Choice, Measured, choose, safe_start
+from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_start
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import ROWS, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
 
 
 class Tuned(eqx.Module):
-    """What a pilot chose, and why. ``str`` of it is one line."""
+    """The step size and friction that a pilot chose, and why; ``str`` of it is one line."""
 
     sampler: str = eqx.field(static=True)
-    """Name of the class."""
+    """Name of the sampler's class."""
     step_size: float = eqx.field(static=True)
     """h, time."""
     start_step_size: float = eqx.field(static=True)
     """Step size at count 0; it changes geometrically to ``step_size``."""
     start_steps: int = eqx.field(static=True)
-    """Counts until then; 0 where both are equal."""
+    """Steps of that change; 0 where both are equal."""
     friction: float | None = eqx.field(static=True)
     """C, 1/time; None for a first-order sampler."""
     relaxation: float = eqx.field(static=True)
-    """Inner steps in which the widest direction is forgotten."""
+    """Relaxation time, in inner steps, of the direction of the least curvature."""
     curvature: float = eqx.field(static=True)
     """Largest curvature of -log p."""
     noise_variance: float = eqx.field(static=True)
     """Variance of the minibatch gradient's noise, the mean over the tangent space."""
     reason: str = eqx.field(static=True)
-    """What limited the step."""
+    """What limited the step size."""
 
     def apply(self, sampler: Any) -> Any:
-        """The sampler with these numbers."""
+        """The sampler with this step size and friction."""
         step: Any = self.step_size
         if self.start_steps:
-            step = WarmUp(self.start_step_size, self.step_size, self.start_steps)
+            step = WarmUp(*as_float_arrays((self.start_step_size, self.step_size, self.start_steps)))
         friction = {} if self.friction is None else {"friction": self.friction}
         return dataclasses.replace(sampler, step_size=step, **friction)
 
@@ -76,22 +77,23 @@ def tune(
 
     The pilot samples the posterior of up to 2048 data, scaled to all of them, for 1024 steps. It measures the
     curvature of the log density in the tangent space by Hessian-vector products (the Lanczos method), and the
-    gradient noise, as it is and as the estimator states it. Then, with :math:`\lambda` the largest curvature
-    and :math:`\mu` the least, m the dimension and V the noise variance that the estimator does not state, in
-    the direction where it is largest:
+    variance of the gradient noise, and that which the estimator states. With :math:`\lambda` the largest
+    curvature and :math:`\mu` the least, m the dimension, and V the noise variance that the estimator does not
+    state, in the direction where it is largest, it chooses the largest h and the least C such that
 
     * :math:`h \sqrt\lambda \le \min(0.3, m^{-1/4}/2)`, for first-order samplers
       :math:`h \lambda \le \min(0.08, 0.3/\sqrt m)`;
-    * friction takes up V, :math:`h V / 2 C \le 0.04`, and is at least :math:`\sqrt\mu`; :math:`C h \le 1`.
+    * the noise that is not subtracted raises the temperature by :math:`h V / 2 C \le 0.04`;
+    * :math:`C \ge \sqrt\mu` and :math:`C h \le 1`.
 
     Args:
         key: Random key: the choice is a function of it.
         sampler: `SGGMC`, `GSGNHT` or another of their kinds, or `SGLD` without a metric.
         data: A pytree of arrays with leading axis N, or None when the estimator needs none.
         batch_size: B of the run; None for all of the data.
-        initial: Where the run starts.
-        num_warmup: Steps of the run's warm-up. Where the start is more curved or noisier than the bulk, the
-            step size grows from what suits the start during the first half of the warm-up.
+        initial: The position at which the run starts.
+        num_warmup: Steps of the run's warm-up. Where the curvature or the noise is larger at the start than
+            in the bulk, the step size starts smaller and grows during the first half of the warm-up.
 
     Returns:
         The choice; ``tuned.apply(sampler)`` is the sampler to run.
@@ -106,29 +108,29 @@ def tune(
 
 
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, num_warmup: int) -> Tuned:
-    """`tune` on rows from anywhere."""
+    """`tune` on data given as a `PilotData`."""
     dynamics = dynamics_of(sampler)
     manifold = sampler.manifold
     estimator = sampler.estimator.on(manifold)
     key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
     initial = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), initial)
-    kept = estimator.init(key_init, initial)
+    estimator_state = estimator.init(key_init, initial)
     batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
     batch = jax.tree.map(lambda a: a[0], batch)
-    pilot = run_pilot(key_pilot, estimator, manifold, initial, kept, batch)
-    noises = _noises(key_noise, estimator, manifold, pilot, kept, data)
+    pilot = run_pilot(key_pilot, estimator, manifold, initial, estimator_state, batch)
+    noises = _noises(key_noise, estimator, manifold, pilot, estimator_state, data)
     dim = manifold.dim(_tree.shapes(initial))
     measured = Measured(*pilot.typical, dim, noises[1])
     chosen = choose(dynamics, measured)
     start = safe_start(dynamics, chosen, Measured(*pilot.curvatures[0], dim, noises[0]))
-    calls = max(num_warmup // 2, 0)
-    slow = start < 0.9 * chosen.step_size and calls > 0
-    final = chosen.step_size if slow or start >= 0.9 * chosen.step_size else start
+    growth_steps = max(num_warmup // 2, 0)
+    grows = start < 0.9 * chosen.step_size and growth_steps > 0
+    final = chosen.step_size if grows or start >= 0.9 * chosen.step_size else start
     return Tuned(
         sampler=type(sampler).__name__,
         step_size=final,
-        start_step_size=start if slow else final,
-        start_steps=calls if slow else 0,
+        start_step_size=start if grows else final,
+        start_steps=growth_steps if grows else 0,
         friction=chosen.friction,
         relaxation=chosen.relaxation * chosen.step_size / final,
         curvature=measured.largest,
@@ -138,7 +140,7 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, nu
 
 
 def dynamics_of(sampler: Any) -> str:
-    """The kind of dynamics, as `choose` names them.
+    """The kind of the sampler's dynamics, by the names of `choose`.
 
     Raises:
         ValueError: There is no rule for this sampler.
@@ -162,25 +164,31 @@ def dynamics_of(sampler: Any) -> str:
 
 
 def _noises(
-    key: RandomKey, estimator: Estimator, manifold: Manifold, pilot: Pilot, kept: Any, data: PilotData
+    key: RandomKey,
+    estimator: Estimator,
+    manifold: Manifold,
+    pilot: Pilot,
+    estimator_state: Any,
+    data: PilotData,
 ) -> tuple[Noise, Noise]:
-    """The noise at the start and where the mass is."""
+    """The noise at the pilot's start and at its end."""
     if not data.noisy:
         return NO_NOISE, NO_NOISE
     key_start, key_centre, key_end = jax.random.split(key, 3)
-    at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], kept, data)
-    if _moves_its_centre(estimator):
-        # Near the mass, what the estimator keeps is of a position near by.
-        kept = estimator.init(key_centre, pilot.positions[-2])
-    return at_start, measure_noise(key_end, estimator, manifold, pilot.positions[-1], kept, data)
+    at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], estimator_state, data)
+    if not _has_fixed_centre(estimator):
+        # During the run the estimator's state follows the chain: here it is that of an earlier position.
+        estimator_state = estimator.init(key_centre, pilot.positions[-2])
+    at_end = measure_noise(key_end, estimator, manifold, pilot.positions[-1], estimator_state, data)
+    return at_start, at_end
 
 
-def _moves_its_centre(estimator: Estimator) -> bool:
-    fixed = hasattr(estimator, "centre") and getattr(estimator, "refresh_every", None) is None
-    return not fixed
+def _has_fixed_centre(estimator: Estimator) -> bool:
+    return hasattr(estimator, "centre") and getattr(estimator, "refresh_every", None) is None
 
 
 def _reason(chosen: Choice, measured: Measured) -> str:
+    """What limited the step size, with the curvature and the noise, in words."""
     limit = min(chosen.limits, key=chosen.limits.get)
     text = f"limited by {limit} (curvature up to {measured.largest:.3g}"
     noise = measured.noise
@@ -188,5 +196,5 @@ def _reason(chosen: Choice, measured: Measured) -> str:
         text += f", noise variance {noise.mean:.3g}, of it stated {noise.stated:.3g}"
     text += ")"
     if chosen.friction is not None and noise.worst > 0:
-        text += f", friction such that what is not accounted for heats by at most {HEAT:.0%}"
+        text += f", friction such that what is not accounted for heats by at most {MAX_HEATING:.0%}"
     return text
