@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import NO_LENGTH, FitResult, Labels, Length, Run, fit_to_run
+from geodrift.driver import FitResult, Labels, Length, Run, fit_to_run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import KIND, Model
 
@@ -127,7 +127,7 @@ def fit(
     model: Model,
     chains: list[ModelChain],
     run: Run,
-    length: Length = NO_LENGTH,
+    length: Length | None = None,
     console: "Console | None" = None,
 ) -> FitResult:
     """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""
