@@ -1,6 +1,6 @@
-"""Exact draws of topic assignments: on CPUs by the compiled kernel, on other devices in JAX.
+"""Gibbs sweeps over documents given the topics: on CPUs by the compiled kernel, on other devices in JAX.
 
-Who calls does not know which ran: the law is one, the random numbers are two.
+Both have the same law; their random numbers differ.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import jax
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel, _assignments_in_jax
 
 
-def redraw(*arguments: Any, **named: Any) -> None:
-    """Sweeps over the tokens of a minibatch, in place: `_assignment_kernel.redraw` and its arguments."""
+def gibbs_sweeps(*arguments: Any, **named: Any) -> None:
+    """Sweep over the tokens of a minibatch; the arguments are those of `_assignment_kernel.gibbs_sweeps`."""
     on_cpu = jax.default_backend() == "cpu"
-    (_assignment_kernel if on_cpu else _assignments_in_jax).redraw(*arguments, **named)
+    (_assignment_kernel if on_cpu else _assignments_in_jax).gibbs_sweeps(*arguments, **named)
