@@ -12,7 +12,7 @@ from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import KeptAssignments
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
@@ -122,7 +122,7 @@ class Chain(ModelChain):
     def _move(self) -> TopicMove:
         source, settings = self.source, self.settings
         if settings.method == "gibbs":
-            return KeptAssignments(source, settings, self.seed, self.chain)
+            return CollapsedGibbs(source, settings, self.seed, self.chain)
         sizes = source.num_documents, source.num_words, source.num_tokens
         return ScaledCounts(*sizes, settings, self.seed, self.chain, source.starts)
 
