@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 
 import jax
 import jaxtyping
@@ -42,9 +43,46 @@ def forget_compiled_programs():
     jax.clear_caches()
 
 
-@pytest.fixture(scope="module")
-def quick_compilation():
-    """For modules whose programs run once: compiling is all they cost, and optimising is a third of that."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
+@pytest.fixture
+def optimised():
+    """For tests whose programs run for longer than it takes to optimise them."""
     jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", "XLA_FLAGS" in os.environ)
+
+
+# Most programs of the tests run for less time than XLA takes to optimise them: with these settings that takes
+# a third of the time. XLA ends the process over a flag that it does not know, hence the list of releases.
+QUICK_COMPILATION = {
+    "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    " --xla_backend_optimization_level=1",
+    "JAX_DISABLE_MOST_OPTIMIZATIONS": True,
+}
+KNOWN_TO = [f"0.{minor}" for minor in range(7, 11)]  # releases of jax
+
+
+def compiles_quickly(config):
+    """Not the slow tests, whose programs run long: they are compiled as a user's are."""
+    known = ".".join(jax.__version__.split(".")[:2]) in KNOWN_TO
+    return known and config.option.markexpr != "slow" and "XLA_FLAGS" not in os.environ
+
+
+def pytest_configure(config):
+    """Sets how programs are compiled and where they are kept, also for the processes that tests start."""
+    settings = QUICK_COMPILATION if compiles_quickly(config) else {}
+    if hasattr(config, "cache"):
+        # In pytest's cache each process finds what another has compiled, in this run or an earlier one.
+        settings = settings | {
+            "JAX_COMPILATION_CACHE_DIR": str(config.cache.mkdir("jax")),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": 0.0,
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": -1,
+        }
+        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(config.cache.mkdir("numba"))
+    for name, value in settings.items():
+        os.environ[name] = str(value)
+        if name.startswith("JAX_"):
+            jax.config.update(name.lower(), value)
+
+
+def pytest_report_header():
+    return f"XLA_FLAGS: {os.environ.get('XLA_FLAGS', 'none')}"

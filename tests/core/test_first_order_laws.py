@@ -284,6 +284,7 @@ def test_gammas_on_the_posterior_from_minibatches():
         assert_means(moments, np.concatenate([a, expected]), comparisons=12)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("form", ["prior", "posterior"])
 def test_expanded_mean_posterior_from_minibatches(form):
     # Both forms, to first order in h: |b(h) - 2 b(h/2)| is noise and second order.

@@ -142,6 +142,7 @@ def gsgnht(step_size, num_steps=1, **options):
     return lambda e, m: gd.samplers.GSGNHT(e, m, step_size, num_steps=num_steps, **options)
 
 
+@pytest.mark.usefixtures("optimised")
 def test_noise_subtracted_is_right_and_noise_ignored_is_hot():
     short, exact = {"chains": 64, "draws": 2500, "warmup": 200}, vmf_mean(50, 50)
     draws, temperature = posterior_draws(sggmc(0.03), 50, "scalar-fisher", **short)
@@ -155,6 +156,7 @@ def test_noise_subtracted_is_right_and_noise_ignored_is_hot():
     assert 1.03 < temperature < 1.12
 
 
+@pytest.mark.usefixtures("optimised")
 def test_thermostat_absorbs_noise_of_unknown_variance():
     # Five relaxation times of the thermostat, 1/C each, are 5 / 0.03 steps.
     bias, error = relative_bias(gsgnht(0.03), 50, None, chains=64, draws=1500, warmup=170)
@@ -162,6 +164,7 @@ def test_thermostat_absorbs_noise_of_unknown_variance():
     assert error < 0.0012
 
 
+@pytest.mark.usefixtures("optimised")
 def test_minibatches_without_replacement():
     bias, error = relative_bias(
         sggmc(0.06, 2), 20, "scalar-fisher", chains=64, draws=1500, warmup=100, replacement=False
@@ -170,6 +173,7 @@ def test_minibatches_without_replacement():
     assert error < 0.003
 
 
+@pytest.mark.usefixtures("optimised")
 def test_reused_batch_is_biased_as_documented():
     # The noise of ten steps with one batch adds up coherently; V subtracted as if it were white leaves it
     # hot.

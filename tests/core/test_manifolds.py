@@ -37,7 +37,6 @@ dtypes = pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["floa
 
 # Compiling is what these tests cost: one program a case and dtype for everything at a point, one for its
 # geodesics, and one a case for their derivatives.
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 def manifold_of(name):

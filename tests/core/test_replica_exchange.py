@@ -40,6 +40,7 @@ def run(sampler, data=None, batch_size=None, draws=200):
     return gd.sample(KEY, sampler, data, batch_size=batch_size, initial=jnp.array([-3.0]), **options)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("kind", [pytest.param("SGGMC", marks=pytest.mark.slow), "GMC", "SGNHT"])
 def test_exact_energies(kind):
     inner = {
@@ -59,6 +60,7 @@ def noisy_problem():
     return jnp.asarray(data), gd.estimators.Minibatch(lambda x, y: y * x[0], two_modes, 2000, "scalar-fisher")
 
 
+@pytest.mark.usefixtures("optimised")
 def test_noisy_energies_with_the_correction():
     data, estimator = noisy_problem()
     inner = SGGMC(estimator, FLAT, 0.15, composition="BAOAB")

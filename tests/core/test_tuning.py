@@ -145,6 +145,7 @@ def vmf_case(d, noise_variance, size=200, batch=50):
     return estimator, jnp.asarray(data), batch, total / np.linalg.norm(total), mean, sd
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("kind", "d", "noise_variance", "settings"),
     [

@@ -84,11 +84,19 @@ def measure(sampler, target, step_size, seed, warmup=0):
 _DEVIATIONS = {}
 
 
+def exact_values(target, seed, number):
+    """The moments' functions at exact draws of the target, ``[draw, moment]``."""
+
+    def values(key):
+        x = target.draw(key)
+        return jnp.stack([function(x) for function, _ in target.moments.values()])
+
+    return np.asarray(jax.jit(jax.vmap(values))(jax.random.split(jax.random.key(seed), number)))
+
+
 def deviations(target):
     """Standard deviation of each moment's function under the target: the unit of the error bars."""
     kind = (target.name, repr(target.manifold))
     if kind not in _DEVIATIONS:
-        draws = jax.jit(jax.vmap(target.draw))(jax.random.split(jax.random.key(7), 20_000))
-        values = [jax.vmap(function)(draws) for function, _ in target.moments.values()]
-        _DEVIATIONS[kind] = np.array([float(jnp.std(value)) for value in values])
+        _DEVIATIONS[kind] = exact_values(target, 7, 20_000).std(axis=0)
     return _DEVIATIONS[kind]

@@ -1,6 +1,7 @@
 """The von Mises-Fisher law against 30-digit quadrature (see make_reference.py) and in law."""
 
 import csv
+import functools
 import pathlib
 
 import jax
@@ -112,6 +113,7 @@ def _mean_direction(dim, dtype):
     return jnp.asarray(mean / np.linalg.norm(mean), dtype)
 
 
+@functools.cache
 def _height_distribution(dim, concentration):
     """CDF of u = 1 - mu'x, whose density is exp(-kappa u) (u (2 - u))^((d-3)/2)."""
     slope = dim - 1.0
@@ -134,13 +136,16 @@ def _height_distribution(dim, concentration):
     return cdf
 
 
+# One program for all concentrations of a dimension.
+_compiled_sample = jax.jit(distributions.sample, static_argnums=3)
+
+
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(("dim", "concentration"), _LAWS)
 def test_draws_have_the_law(dim, concentration):
     mean = _mean_direction(dim, jnp.float64)
     n = _NUM_DRAWS.get(dim, 10_000)
-    x = np.asarray(
-        jax.jit(distributions.sample, static_argnums=3)(jax.random.key(dim), mean, concentration, (n,))
-    )
+    x = np.asarray(_compiled_sample(jax.random.key(dim), mean, concentration, (n,)))
     mu = np.asarray(mean)
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-12)
     u = 0.5 * np.sum((x - mu) ** 2, axis=1)  # 1 - mu'x with its digits kept
@@ -170,11 +175,12 @@ def test_draws_have_the_law(dim, concentration):
         assert stats.kstest(coordinate**2, beta.cdf).pvalue > _LEVEL
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(("dim", "concentration"), _LAWS)
 def test_float32_draws_have_the_law_of_the_height(dim, concentration):
     mean = _mean_direction(dim, jnp.float32)
     n = _NUM_DRAWS.get(dim, 10_000)
-    x = distributions.sample(jax.random.key(dim + 1), mean, concentration, (n,))
+    x = _compiled_sample(jax.random.key(dim + 1), mean, concentration, (n,))
     assert x.dtype == jnp.float32
     u = 0.5 * np.sum((np.asarray(x, np.float64) - np.asarray(mean, np.float64)) ** 2, axis=1)
     expected = 1 - float(distributions.host_mean_resultant_length(dim, concentration))

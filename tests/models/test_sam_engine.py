@@ -52,6 +52,7 @@ def test_minibatches_sample_the_law_of_exact_gibbs(exact_gibbs, method):
     assert abs(chain.temperature.value() - 1) < 0.05
 
 
+@pytest.mark.usefixtures("optimised")
 def test_short_run_agrees_with_exact_gibbs():
     exact, _ = run(600, method="gmc-gibbs", num_steps=80, num_draws=480, warm_up_fraction=0.2)
     ours, chain = run(4000, method="sggmc", batch_size=40, num_draws=1600, warm_up_fraction=0.2)

@@ -55,6 +55,7 @@ def test_documents_stay_and_sums_follow():
     np.testing.assert_allclose(curvature, statistics.curvature, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("optimised")
 def test_sums_do_not_drift_from_their_documents():
     """A thousand passes with shear moves: an error that was sheared along would have grown without bound."""
     _, chain = run(4000, batch_size=80, num_draws=10)

@@ -10,8 +10,6 @@ import pytest
 from geodrift import recipe
 from geodrift.recipe import Dense, Diagonal, LowRank, Outer, Scalar, SkewLowRank
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 CANONICAL = {"r": {"t": 1.0}, "t": {"r": -1.0}}
 POINT = {"r": jnp.array([0.5, -0.3]), "t": jnp.array([0.2, 0.7])}
 

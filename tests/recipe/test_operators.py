@@ -12,8 +12,6 @@ from geodrift import recipe
 from geodrift.recipe import Block, Dense, Diagonal, LowRank, Outer, Scalar, SkewLowRank
 from law_checks import z_bound
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 KEY = jax.random.key(3)
 CONSTANT = np.random.default_rng(0).normal(size=(8, 2))
 

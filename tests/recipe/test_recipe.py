@@ -12,8 +12,6 @@ from geodrift.recipe import Dense, Diagonal, LowRank, Momentum, Recipe, SkewLowR
 from geodrift.recipe._noise import injected_noise
 from law_checks import z_bound
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 CANONICAL = {"momentum": {"position": 1.0}, "position": {"momentum": -1.0}}
 
 
