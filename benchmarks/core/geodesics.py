@@ -23,7 +23,7 @@ import numpy as np
 
 import geodrift as gd
 from geodrift.manifolds import Grassmann, SpecialOrthogonal, Stiefel
-from geodrift.manifolds._frames import repair, transpose
+from geodrift.manifolds._frames import newton_schulz_step, transpose
 
 jax.config.update("jax_enable_x64", True)
 
@@ -44,14 +44,14 @@ def reference(manifold, x, v, t):
     a = transpose(x) @ v
     a = (a - transpose(a)) / 2
     if isinstance(manifold, SpecialOrthogonal):
-        arrived = repair(x @ expm(t * a))
+        arrived = newton_schulz_step(x @ expm(t * a))
         return arrived, arrived @ a
     # Byrne and Girolami (2013): exp of the 2p x 2p matrix in the basis (x, v).
     p, identity = manifold.p, jnp.broadcast_to(jnp.eye(manifold.p, dtype=x.dtype), a.shape)
     block = jnp.block([[a, -transpose(v) @ v], [identity, a]])
     turn = jnp.concatenate([x, v], axis=-1) @ expm(t * block)
     spin = expm(-t * a) if isinstance(manifold, Stiefel) else identity
-    arrived = repair(turn[..., :p] @ spin)
+    arrived = newton_schulz_step(turn[..., :p] @ spin)
     return arrived, manifold.to_tangent(arrived, turn[..., p:] @ spin)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.data import Corpus
+from geodrift.driver import Length, chunks, plan_of
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
@@ -77,39 +78,37 @@ class Watched(Chain):
         self.clock, self.marks, self.kept, self.last, self.rates = clock, list(marks), [], 0.0, []
         self.begun = clock()
 
-    def _step(self) -> int:
+    def step(self) -> int:
         started = self.clock()
         if self.marks and started + self.last > self.begun + self.marks[0]:
             self.kept.append((self.marks.pop(0), self.expected_topics(), 1, self.documents_seen))
-        drawn = super()._step()
+        drawn = super().step()
         self.last = self.clock() - started
         self.rates.append(drawn / self.last)
         return drawn
 
 
-def states(engine: Watched, seconds: float) -> list[tuple]:
+def states(chain: Watched, seconds: float) -> list[tuple]:
     """(seconds, topics, number of draws, documents seen) at each mark, and of the stored draws at the end."""
-    engine.plan(seconds=seconds)
-    draws = []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-    spent = engine.clock() - engine.begun
-    late = [(mark, engine.expected_topics(), 1, engine.documents_seen) for mark in engine.marks]
-    return [*engine.kept, *late, (round(spent, 1), np.array(draws[-DRAWS:]), DRAWS, engine.documents_seen)]
+    plan = plan_of([chain], Length(seconds=seconds))
+    draws = np.concatenate([chunk.draws["topics"][:, 0] for chunk in chunks(chain, plan) if chunk.draws])
+    spent = chain.clock() - chain.begun
+    late = [(mark, chain.expected_topics(), 1, chain.documents_seen) for mark in chain.marks]
+    return [*chain.kept, *late, (round(spent, 1), draws[-DRAWS:], DRAWS, chain.documents_seen)]
 
 
 def run(
     corpus: Corpus, test: sp.csr_matrix, case: tuple, seed: int, clock: Callable, score: Callable
 ) -> list[dict]:
     name, topics, seconds, marks, averaged = case
-    engine = Watched(corpus, Settings(n_topics=topics, num_draws=DRAWS, **PRIOR), seed=seed)
-    engine.watch([mark for mark, *_ in marks], clock)
+    chain = Watched(corpus, Settings(n_topics=topics, num_draws=DRAWS, **PRIOR), seed=seed)
+    chain.watch([mark for mark, *_ in marks], clock)
     rows = []
-    for at, state, draws, seen in states(engine, seconds):
+    for at, state, draws, seen in states(chain, seconds):
         must, goal = averaged if draws > 1 else next(bars for mark, *bars in marks if mark == at)
         row = {"corpus": name, "topics": topics, "seconds": at, "draws": draws, "seed": seed}
         row |= {"perplexity": round(score(test, state), 1), "passes": round(seen / corpus.num_documents, 1)}
-        row |= {"must": must, "goal": goal, "token_draws_a_second": float(np.median(engine.rates))}
+        row |= {"must": must, "goal": goal, "token_draws_a_second": float(np.median(chain.rates))}
         print(json.dumps(row), flush=True)
         rows.append(row)
     return rows
@@ -117,14 +116,14 @@ def run(
 
 def token_draws(corpus: Corpus, num_topics: int, clock: Callable, warm_steps: int, timed: int) -> dict:
     """Draws a second of whole steps, the reading of the minibatch's rows included, from fitted topics."""
-    engine = Chain(corpus, Settings(n_topics=num_topics, **PRIOR))
-    engine.plan(steps=warm_steps + timed)
+    chain = Chain(corpus, Settings(n_topics=num_topics, **PRIOR))
+    chain.begin(chain.shares.plan(warm_steps + timed))
     for _ in range(warm_steps):
-        engine._step()
+        chain.step()
     rates = []
     for _ in range(timed):
         started = clock()
-        rates.append(engine._step() / (clock() - started))
+        rates.append(chain.step() / (clock() - started))
     size = padded(num_topics)
     # 4 bytes an entry; of the lanes' sums only one lane is read again.
     traffic = {
@@ -140,14 +139,14 @@ def small_minibatches(corpus: Corpus, clock: Callable, steps: int) -> dict:
     seconds = {}
     for method in ("scir", "sgrld", "sgrhmc"):
         settings = Settings(n_topics=50, method=method, batch_size=50, early_sweeps=50, sweeps=50, **PRIOR)
-        engine = Chain(corpus, settings)
-        engine.plan(steps=10 * steps)
+        chain = Chain(corpus, settings)
+        chain.begin(chain.shares.plan(10 * steps))
         for _ in range(20):
-            engine._step()
+            chain.step()
         times = []
         for _ in range(steps):
             started = clock()
-            engine._step()
+            chain.step()
             times.append(clock() - started)
         seconds[method] = 2 * float(np.median(times))
     return {"seconds_of_100_documents": seconds, "must": 0.03}

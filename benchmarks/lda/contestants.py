@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from bars import DRAWS, PRIOR, Watched, states
 
 from geodrift.data import Corpus
+from geodrift.driver import sampled
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, fit_hybrid_variational
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import HybridVariational
@@ -58,14 +59,11 @@ def geodrift(
     settings = Settings(n_topics=num_topics, num_draws=DRAWS, method=method, **PRIOR)
     corpus = Corpus.from_matrix(train)
     if method != "gibbs":  # compiles its kernels when it is made
-        other = Chain(corpus, settings, seed=seed)
-        other.plan(steps=4)
-        while other.advance() is not None:
-            pass
-    engine = Watched(corpus, settings, seed=seed)
-    engine.watch(marks, time.perf_counter)
-    found = states(engine, marks[-1])
-    return engine.begun - started, [
+        sampled([Chain(corpus, settings, seed=seed)], 4)
+    chain = Watched(corpus, settings, seed=seed)
+    chain.watch(marks, time.perf_counter)
+    found = states(chain, marks[-1])
+    return chain.begun - started, [
         (at, topics, draws, seen / train.shape[0]) for at, topics, draws, seen in found
     ]
 

@@ -56,13 +56,13 @@ def anonymous_megabytes() -> float:
     raise RuntimeError("this system does not report RssAnon")
 
 
-def paces(engine: StreamChain, number: int, window: int, seed: int) -> dict:
+def paces(chain: StreamChain, number: int, window: int, seed: int) -> dict:
     """Documents a second, by the clock and by two processors' time, in three windows; and the most memory."""
     times = [(0, 0.0, 0.0)]
     memory = 0.0
     for rows in documents(number, seed):
         clock, processor = time.perf_counter(), time.process_time()
-        engine.feed(rows)
+        chain.feed(rows)
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
         times.append((times[-1][0] + rows.shape[0], times[-1][1] + clock, times[-1][2] + processor))
         memory = max(memory, anonymous_megabytes())
@@ -89,14 +89,14 @@ def main() -> None:
     settings = Settings(n_topics=TOPICS, method=arguments.method)
     # Compiled beforehand.
     paces(StreamChain(WORDS, settings, seed=1), PIECE, PIECE, 1)
-    engine = StreamChain(WORDS, settings, seed=arguments.seed)
+    chain = StreamChain(WORDS, settings, seed=arguments.seed)
     result = {
         "machine": platform.processor() or platform.machine(),
         "version": geodrift.__version__,
         "documents": arguments.documents,
         "window": arguments.window,
         "method": arguments.method,
-        **paces(engine, arguments.documents, min(arguments.window, arguments.documents), arguments.seed),
+        **paces(chain, arguments.documents, min(arguments.window, arguments.documents), arguments.seed),
     }
     print(json.dumps(result, indent=1))
     if arguments.json:

@@ -54,23 +54,23 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100, help="steps of one round")
     parser.add_argument("--out")
     arguments = parser.parse_args()
-    engines, memory = {}, {}
+    chains, memory = {}, {}
     for size in arguments.sizes:
         path = pathlib.Path(arguments.folder) / f"corpus-{size}"
         if not path.exists():
             Corpus.from_matrix(synthetic(size), [f"w{i}" for i in range(WORDS)], path)
         before = anonymous_megabytes()
-        engine = Chain(Corpus.open(path), Settings(n_topics=20), seed=0)
-        engine.plan(steps=10**6)
+        chain = Chain(Corpus.open(path), Settings(n_topics=20), seed=0)
+        chain.begin(chain.shares.plan(10**6))
         for _ in range(300):
-            engine._step()
-        engines[size], memory[size] = engine, anonymous_megabytes() - before
+            chain.step()
+        chains[size], memory[size] = chain, anonymous_megabytes() - before
     seconds = {size: [] for size in arguments.sizes}
     for _ in range(arguments.rounds):
-        for size, engine in engines.items():
+        for size, chain in chains.items():
             started = time.perf_counter()
             for _ in range(arguments.steps):
-                engine._step()
+                chain.step()
             seconds[size].append((time.perf_counter() - started) / arguments.steps)
     medians = {size: float(np.median(values)) for size, values in seconds.items()}
     first = medians[arguments.sizes[0]]

@@ -47,14 +47,14 @@ def main() -> None:
         step_size=step,
         friction=RHO / step,
     )
-    engine = Chain(corpus, settings, seed=0)
-    engine.plan(steps=arguments.iterations * 10)
+    chain = Chain(corpus, settings, seed=0)
+    chain.begin(chain.shares.plan(arguments.iterations * 10))
     for _ in range(20):
-        engine._step()
+        chain.step()
     cpu, wall = [], []
     for _ in range(arguments.iterations):
         started, started_cpu = time.perf_counter(), time.process_time()
-        engine._step()
+        chain.step()
         wall.append(time.perf_counter() - started)
         cpu.append(time.process_time() - started_cpu)
     result = {

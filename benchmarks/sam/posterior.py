@@ -21,6 +21,7 @@ import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
 from geodrift.data import Corpus  # noqa: E402
+from geodrift.driver import Length, chunks, plan_of  # noqa: E402
 from geodrift.models.spherical_admixture import Chain, Settings, log_perplexity, weight_rows  # noqa: E402
 
 
@@ -32,19 +33,22 @@ def prior_deviation(alpha: float, num_topics: int) -> float:
 def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
     """One chain; ``seconds`` from now to the last step."""
     started = time.perf_counter()
-    engine = Chain(corpus, settings, seed=seed)
-    engine.plan(seconds=seconds - (time.perf_counter() - started))
+    chain = Chain(corpus, settings, seed=seed)
+    plan = plan_of([chain], Length(seconds=seconds - (time.perf_counter() - started)))
     draws, kinetic, spread, path = [], [], [], []
-    while (progress := engine.advance()) is not None:
-        draws += [draw["topics"] for draw in progress.draws]
-        deviation = float(engine.latents.mixtures.std(axis=0).mean())
-        path.append({"count": progress.count, "spread": deviation, "topics": engine.topics()})
-        if progress.phase == "sampling":
-            kinetic.append(progress.metrics["kinetic_temperature"])
+    for chunk in chunks(chain, plan):
+        if chunk.failure is not None:
+            raise chunk.failure
+        if chunk.draws:
+            draws.append(chunk.draws["topics"][:, 0])
+        deviation = float(chain.latents.mixtures.std(axis=0).mean())
+        path.append({"count": chain.count, "spread": deviation, "topics": chain.topics()})
+        if plan.phase(chain.count) == "sampling":
+            kinetic.append(chunk.metrics["kinetic_temperature"])
             spread.append(deviation)
     return {
-        "engine": engine,
-        "draws": np.array(draws),
+        "chain": chain,
+        "draws": np.concatenate(draws),
         "kinetic": float(np.mean(kinetic)),
         "spread": float(np.mean(spread)),
         "seconds": time.perf_counter() - started,
@@ -66,14 +70,14 @@ def judged(run: dict, test: sp.csr_matrix, arguments: argparse.Namespace, start_
     alpha, prior = arguments.alpha, prior_deviation(arguments.alpha, arguments.topics)
     last, last_ten = run["draws"][-1:], run["draws"][-10:]
     return {
-        "steps": run["engine"].count,
+        "steps": run["chain"].count,
         "stored_draws": len(run["draws"]),
         "seconds": run["seconds"] + start_up,
         "log_perplexity_last_draw": log_perplexity(test, last, 3e4, alpha, seed=0),
         "log_perplexity_last_ten": log_perplexity(test, last_ten, 3e4, alpha, seed=0),
         "over_orders_last_draw": over_orders(test, last, alpha),
         "over_orders_last_ten": over_orders(test, last_ten, alpha),
-        "configurational_temperature": run["engine"].temperature.value(),
+        "configurational_temperature": run["chain"].temperature.value(),
         "kinetic_temperature": run["kinetic"],
         "spread_ratio": run["spread"] / prior,
         "along_the_way": [

@@ -45,26 +45,28 @@ def settings(batch_size: int = 50, mixture_draws: int = 8) -> Settings:
 
 def start(arguments: argparse.Namespace) -> None:
     """One chain to rest; both chains of the comparison begin at its end."""
-    engine = Chain(corpus_of(arguments.train), settings(), seed=0)
-    engine.plan(steps=2 * arguments.steps)
+    chain = Chain(corpus_of(arguments.train), settings(), seed=0)
+    chain.begin(chain.shares.plan(2 * arguments.steps))
     for _ in range(arguments.steps):
-        engine._step()
-    np.savez(arguments.state, **engine.state())
+        chain.step()
+    np.savez(arguments.state, **chain.state())
 
 
 def chain(arguments: argparse.Namespace) -> None:
     """Projections along a chain, [draw, projection]."""
     corpus = corpus_of(arguments.train)
     chosen = settings(arguments.batch_size, arguments.mixture_draws)
-    engine = Chain(corpus, chosen, seed=1)
-    engine.restore(dict(np.load(arguments.state)))
+    chain = Chain(corpus, chosen, seed=1)
+    chain.restore(dict(np.load(arguments.state)))
+    # The state is that of the end of the warm-up.
+    chain.begin(chain.shares.plan(2 * chain.count))
     projections = np.random.default_rng(0).normal(size=(NUM_PROJECTIONS, NUM_TOPICS * corpus.num_words))
     projections /= np.linalg.norm(projections, axis=1, keepdims=True)
     values, saved = [], time.monotonic()
     for step in range(1, arguments.steps + 1):
-        engine._step()
+        chain.step()
         if step % arguments.thin == 0:
-            values.append(projections @ engine.topics().ravel().astype(np.float64))
+            values.append(projections @ chain.topics().ravel().astype(np.float64))
         if time.monotonic() - saved > SAVE_SECONDS or step == arguments.steps:
             saved = time.monotonic()
             np.savez(
@@ -73,7 +75,7 @@ def chain(arguments: argparse.Namespace) -> None:
                 steps=step,
                 batch_size=arguments.batch_size,
                 processor_seconds=time.process_time(),
-                temperature=engine.temperature.value(),
+                temperature=chain.temperature.value(),
             )
 
 

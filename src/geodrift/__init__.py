@@ -14,6 +14,7 @@ from geodrift import recipe as recipe
 from geodrift import samplers as samplers
 from geodrift import schedules as schedules
 from geodrift import tuning as tuning
+from geodrift._errors import InputError as InputError
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
 from geodrift.driver import Draws as Draws
@@ -30,6 +31,7 @@ _LAZY_MODULES = ("data", "distributions", "models", "numpyro")
 __all__ = [
     "Draws",
     "HostData",
+    "InputError",
     "PerChain",
     "Result",
     "SamplingError",

@@ -1,4 +1,4 @@
-"""Outcomes of a step, the exception that the driver raises for them, and the error of every bad input."""
+"""Result codes of a step, the exception that the driver raises for them, and the error for bad input."""
 
 import enum
 from typing import Any
@@ -7,7 +7,10 @@ import jax
 
 
 class Result(enum.IntEnum):
-    """Code in ``info.result``; inside jit nothing raises, `geodrift.sample` does, once a chunk."""
+    """Result code of a step, in ``info.result``.
+
+    Nothing raises inside jit: `geodrift.sample` raises `SamplingError` after each chunk of steps.
+    """
 
     OK = 0
     NEGATIVE_NOISE_VARIANCE = 1
@@ -16,7 +19,7 @@ class Result(enum.IntEnum):
 
     @property
     def message(self) -> str:
-        """What happened and what helps."""
+        """What happened, and what to do about it."""
         return _MESSAGES[self]
 
 
@@ -34,7 +37,7 @@ _MESSAGES = {
 
 
 class InputError(ValueError):
-    """Something the caller gave cannot be used; the message is one line that says what and what to do."""
+    """An argument or a file cannot be used; the message is one line that says why and what to do."""
 
 
 class SamplingError(RuntimeError):

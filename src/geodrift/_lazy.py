@@ -1,20 +1,23 @@
-"""Packages whose names load their modules on first use."""
+"""Packages whose names load their modules on first use, declared once, where type checkers read them."""
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
-def lazy(package: str, modules: Mapping[str, tuple[str, ...]]) -> tuple[Callable[[str], Any], list[str]]:
+def lazy(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
     """What a package needs in the place of imports: its ``__getattr__`` and its ``__all__``.
+
+    The names are those that its ``__init__.py`` imports under ``if TYPE_CHECKING:``, so that one list serves
+    type checkers, documentation and the interpreter.
 
     Args:
         package: Its ``__name__``.
-        modules: For each module, by its name below the package or in full, the names that the package has of
-            it.
+        file: Its ``__file__``.
     """
-    full = {module: module if module.startswith("geodrift.") else f"{package}.{module}" for module in modules}
-    where = {name: full[module] for module, names in modules.items() for name in names}
+    where = _declared(ast.parse(Path(file).read_text(encoding="utf-8")))
 
     def find(name: str) -> Any:
         if name not in where:
@@ -22,3 +25,15 @@ def lazy(package: str, modules: Mapping[str, tuple[str, ...]]) -> tuple[Callable
         return getattr(importlib.import_module(where[name]), name)
 
     return find, sorted(where)
+
+
+def _declared(module: ast.Module) -> dict[str, str]:
+    """The module of each name that is imported for type checkers alone."""
+    return {
+        alias.name: str(statement.module)
+        for block in module.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }

@@ -62,7 +62,7 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool
 
 
 def as_float_arrays(x: PyTree) -> PyTree:
-    """Every number in ``x`` as a floating-point array: a leaf, not a constant of the trace."""
+    """Convert every number in ``x`` to a floating-point array: jit traces arrays and fixes plain numbers."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(leaf, float)), x)
 
 

@@ -1,4 +1,4 @@
-"""Names for the arrays and pytrees that pass between the parts of the core."""
+"""Type aliases of the core: arrays, pytrees, and the functions that make a target."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias, TypeVar

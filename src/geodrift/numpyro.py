@@ -20,11 +20,11 @@ from geodrift.manifolds import Euclidean, Manifold, Product, Sphere, SphericalSi
 
 __all__ = ["Target", "from_numpyro"]
 
-_SEED = 0  # of what a model draws beside its sites; the sites' values are given
+_SEED = 0  # for what a model draws apart from its latent sites, whose values are given
 
 
 class Target(NamedTuple):
-    """What samplers need of a model. The position is a dictionary, one array for each latent site."""
+    """A target density made of a model. The position is a dictionary, one array for each latent site."""
 
     estimator: Estimator
     """`Minibatch` on the plate; a `ControlVariate` can be made of the functions below."""
@@ -49,7 +49,7 @@ def from_numpyro(
     replacement: bool = True,
     **kwargs: Any,
 ) -> Target:
-    """The target of a model.
+    """Make a target of a NumPyro model.
 
     Args:
         model: A NumPyro model with one plate over the data. Rows are looked up by the plate's indices, or by
@@ -147,7 +147,7 @@ class _Program:
             if isinstance(site.manifold, SphericalSimplex):
                 total = total + site.manifold.log_volume(x)
             elif site.transform is not None:
-                flat = _reshape(x, x.shape, site)
+                flat = _unconstrained(site, x)
                 total = total + jnp.sum(site.transform.log_abs_det_jacobian(flat, site.transform(flat)))
         return total
 
@@ -255,21 +255,21 @@ def _log_prob(site: dict[str, Any]) -> Array:
     return site["fn"].log_prob(site["value"])
 
 
-def _free_shape(site: _Site) -> tuple[int, ...]:
-    """Shape of the unconstrained value; a number is an array of one."""
+def _unconstrained_shape(site: _Site) -> tuple[int, ...]:
+    """Shape of the value in R^n from which the bijection makes the site's value."""
     return site.shape if site.transform is None else tuple(site.transform.inverse_shape(site.shape))
 
 
-def _reshape(x: Array, full: tuple[int, ...], site: _Site) -> Array:
-    """The leaf as the bijection takes it."""
-    shape = _free_shape(site)
-    return x.reshape(*full[: len(full) - max(len(shape), 1)], *shape)
+def _unconstrained(site: _Site, x: Array) -> Array:
+    """A leaf in the shape that the bijection takes: the leaf of a scalar site has the shape ``[..., 1]``."""
+    shape = _unconstrained_shape(site)
+    return x.reshape(*x.shape[: x.ndim - max(len(shape), 1)], *shape)
 
 
 def _from_manifold(site: _Site, x: Array) -> Array:
     if isinstance(site.manifold, SphericalSimplex):
         return jnp.asarray(site.manifold.to_simplex(x))
-    return x if site.transform is None else site.transform(_reshape(x, x.shape, site))
+    return x if site.transform is None else site.transform(_unconstrained(site, x))
 
 
 def _to_manifold(site: _Site, value: Array) -> PyTree:
@@ -277,5 +277,5 @@ def _to_manifold(site: _Site, value: Array) -> PyTree:
         return site.manifold.from_simplex(value)
     if site.transform is None:
         return value
-    free = site.transform.inv(value)
-    return free.reshape(1) if free.ndim == 0 else free
+    unconstrained = site.transform.inv(value)
+    return unconstrained.reshape(1) if unconstrained.ndim == 0 else unconstrained

@@ -31,7 +31,7 @@ class Constant(Schedule):
     """The same step size at every step.
 
     Args:
-        value: The step size.
+        value: The step size, a time; positive.
 
     Raises:
         ValueError: ``value`` is not positive.
@@ -51,9 +51,11 @@ class Constant(Schedule):
 class PolynomialDecay(Schedule):
     r"""Step size :math:`a (b + n)^{-c}` at count n.
 
+    Welling & Teh (2011), after eq. 2, whose gamma is c.
+
     Args:
-        a: Scale; positive.
-        b: Offset; positive.
+        a: Scale; positive. The first step size, a time, is :math:`a b^{-c}`.
+        b: Offset, in steps; positive.
         c: Power; 0 or more. The bias of an average vanishes for c in (0, 1].
 
     Raises:
@@ -79,9 +81,9 @@ class WarmUp(Schedule):
     """Geometric decay from ``start`` to ``end`` over ``num_steps`` steps, then ``end`` for ever.
 
     Args:
-        start: Step size at count 0.
-        end: Step size from count ``num_steps`` on.
-        num_steps: Length of the decay; positive.
+        start: Step size at count 0, a time.
+        end: Step size from count ``num_steps`` on, a time.
+        num_steps: Number of steps that the decay takes; positive.
 
     Raises:
         ValueError: An argument is not positive.
@@ -97,15 +99,15 @@ class WarmUp(Schedule):
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         """The step size at ``count``."""
-        left = 1.0 - jnp.minimum(count / self.num_steps, 1.0)
-        return self.end * (self.start / self.end) ** left
+        remaining = 1.0 - jnp.minimum(count / self.num_steps, 1.0)
+        return self.end * (self.start / self.end) ** remaining
 
 
 class Automatic(Schedule):
-    """``step_size=None``: `geodrift.sample` puts a number in its place."""
+    """The schedule of ``step_size=None``: it has no values, and `geodrift.sample` replaces it by a number."""
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
-        """There is none yet.
+        """Not available: the step size has not been chosen yet.
 
         Raises:
             ValueError: Always.
@@ -162,8 +164,8 @@ class Cyclical(Schedule):
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         """The step size at ``count``."""
-        place = (count % self.cycle_length).astype(self.step_size.dtype) / self.cycle_length
-        return self.step_size / 2 * (jnp.cos(jnp.pi * place) + 1)
+        r = (count % self.cycle_length).astype(self.step_size.dtype) / self.cycle_length
+        return self.step_size / 2 * (jnp.cos(jnp.pi * r) + 1)
 
     def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
         """Whether step number ``count`` is in a sampling stage."""

@@ -74,7 +74,7 @@ def test_export_is_aligned_plain_and_in_the_order_of_the_vocabulary(geodrift_cli
         assert np.allclose(
             exported["expected_topics"], mean / np.linalg.norm(mean, axis=1, keepdims=True), atol=1e-5
         )
-    stored = geodrift.load(run).topics
+    stored = geodrift.load(run).stacked("topics")
     assert topics.shape == stored.shape
     assert topics.shape[1:] == (3, 30)
     # The same set of topics in every draw, whatever their order.
@@ -130,7 +130,7 @@ def test_same_steps_and_seed_give_the_same_draws_and_resume_goes_on(geodrift_cli
     common = ["fit", "sam", inputs / "train.npz", "--vocab", inputs / "vocab.txt", *options]
     assert geodrift_cli(*common, "--run", tmp_path / "r", "--steps", 240)[0] == 0
     again, first = geodrift.load(tmp_path / "r"), geodrift.load(run)
-    assert np.array_equal(again.topics, first.topics)
+    assert np.array_equal(again.stacked("topics"), first.stacked("topics"))
     status, out, err = geodrift_cli("resume", tmp_path / "r", "--steps", 40)
     assert (status, out.strip()) == (0, str(tmp_path / "r"))
     assert "280/280" in err or "560/560" in err
@@ -173,7 +173,7 @@ def test_resume_goes_on_with_a_run_killed_in_its_pilot(geodrift_cli, inputs, tmp
 
     command = ["fit", "sam", inputs / "train.npz", "--run", tmp_path / "r", "--topics=2", "--steps=20"]
     with monkeypatch.context() as patch:
-        patch.setattr("geodrift.models.spherical_admixture.Engine.plan", dying)
+        patch.setattr("geodrift.driver._fit.plan_of", dying)
         assert geodrift_cli(*command)[0] == 1
     assert not (tmp_path / "r" / "checkpoint").exists()
     status, _, err = geodrift_cli("resume", tmp_path / "r")

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from command import WORDS, assert_one_line, documents
 
 import geodrift
-from geodrift import runs
 from geodrift.data import Corpus
+from geodrift.driver import Run
+from geodrift.models import model_of
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, document_mixtures
 
 OPTIONS = ["--topics=3", "--chains=2", "--batch-size=20", "--seed=5", "--draws=25", "--doc-topic-prior=0.2"]
@@ -48,7 +49,7 @@ def test_topics_are_probabilities_with_the_stated_form(geodrift_cli, run):
     status, out, err = geodrift_cli("topics", run, "--json", "--top", 4)
     assert (status, err) == (0, "")
     found = json.loads(out)["topics"]
-    draws = aligned(geodrift.load(run).topics)
+    draws = aligned(geodrift.load(run).stacked("topics"))
     groups = []
     for topic in found:
         assert set(topic) == {"topic", "words"}
@@ -121,7 +122,7 @@ def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
     with np.load(tmp_path / "m.npz", allow_pickle=False) as mixtures:
         mean, low, high = mixtures["mean"], mixtures["low"], mixtures["high"]
     opened = geodrift.load(run)
-    topics = runs.aligned_topics(opened)
+    topics = model_of(opened).answers().aligned_draws(opened)["topics"]
     counts = sp.csr_matrix(np.vstack([np.kron(np.eye(3), np.ones(10)), np.zeros(30)]).astype(int))
     chosen = np.linspace(0, 49, 20).astype(int)
     direct = document_mixtures(counts, topics[chosen], 0.2)
@@ -155,9 +156,9 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
     geodrift_cli, run, inputs, tmp_path, monkeypatch
 ):
     """Killed after its first steps, at each of several checkpoints, and resumed each time."""
-    monkeypatch.setattr("geodrift.models._planned_chain.CHUNK_SECONDS", 0.0)
-    monkeypatch.setattr("geodrift.runs._fit.CHECKPOINT_SECONDS", 0.0)
-    write = runs.Run.write_checkpoint
+    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr("geodrift.driver._record.CHECKPOINT_SECONDS", 0.0)
+    write = Run.write_checkpoint
 
     def killed_at(occurrence):
         calls = []
@@ -171,17 +172,17 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
         return dying
 
     command = ["fit", "lda", inputs / "train.npz", "--vocab", inputs / "vocab.txt", "--run", tmp_path / "r"]
-    monkeypatch.setattr(runs.Run, "write_checkpoint", killed_at(4))
+    monkeypatch.setattr(Run, "write_checkpoint", killed_at(4))
     assert geodrift_cli(*command, "--steps=200", *OPTIONS)[0] == 1
     for occurrence in (2, 100):
-        monkeypatch.setattr(runs.Run, "write_checkpoint", killed_at(occurrence))
+        monkeypatch.setattr(Run, "write_checkpoint", killed_at(occurrence))
         assert geodrift_cli("resume", tmp_path / "r")[0] == 1
-    monkeypatch.setattr(runs.Run, "write_checkpoint", write)
+    monkeypatch.setattr(Run, "write_checkpoint", write)
     monkeypatch.undo()
     assert geodrift_cli("resume", tmp_path / "r")[0] == 0
     straight, stopped = geodrift.load(run), geodrift.load(tmp_path / "r")
     assert stopped.state["counts"] == [200, 200]
-    assert np.array_equal(straight.topics, stopped.topics)
+    assert np.array_equal(straight.stacked("topics"), stopped.stacked("topics"))
     for chain in range(2):
         kept = (opened.snapshot(chain)["expected_topics"] for opened in (straight, stopped))
         assert np.array_equal(*kept)
@@ -192,8 +193,8 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
 
 
 IN_SHORT_CHUNKS = """
-import geodrift.models._planned_chain as chain
-chain.CHUNK_SECONDS = 0.01
+from geodrift.driver import _progress
+_progress.CHUNK_SECONDS = 0.01
 from geodrift.cli import main
 main()
 """
@@ -220,7 +221,7 @@ def test_control_c_keeps_a_run_that_resumes_to_the_same_draws(geodrift_cli, inpu
     assert 0 < geodrift.load(tmp_path / "r").state["counts"][0] < 4000
     assert geodrift_cli("resume", tmp_path / "r")[0] == 0
     assert geodrift_cli(*command, tmp_path / "straight")[0] == 0
-    assert np.array_equal(*(geodrift.load(tmp_path / name).topics for name in ("r", "straight")))
+    assert np.array_equal(*(geodrift.load(tmp_path / name).stacked("topics") for name in ("r", "straight")))
 
 
 @pytest.mark.parametrize("method", ["scir", "sgrld"])

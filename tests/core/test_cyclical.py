@@ -7,7 +7,7 @@ import pytest
 
 import geodrift as gd
 from cases import KEY
-from geodrift.driver._plan import draws_within, plan_steps
+from geodrift.driver import Plan, Room
 from geodrift.manifolds import Euclidean
 from geodrift.samplers import GMC, SGLD, ReplicaExchange
 from geodrift.schedules import Constant, Cyclical
@@ -156,31 +156,33 @@ def test_host_data_are_read_for_the_steps_between():
 @pytest.mark.parametrize("schedule", [Constant(0.1), Cyclical(0.5, 7, 0.6), Cyclical(0.5, 40, 0.9)])
 @pytest.mark.parametrize("thin", [1, 3])
 def test_any_cut_into_chunks_stores_the_same_steps(schedule, thin):
-    plan = plan_steps(SGLD(SAMPLER.estimator, FLAT, schedule), 11, 5, 30, thin)
+    plan = Plan.of_draws(30, 5, thin, schedule.collects, first=11)
     numbers = np.arange(16, 16 + 4000)
     np.testing.assert_array_equal(
-        plan.ends, (numbers[schedule.collects(numbers)] - 15)[thin - 1 :: thin][:30]
+        plan.stored, (numbers[schedule.collects(numbers)] - 15)[thin - 1 :: thin][:30]
     )
     random = np.random.default_rng(3)
     for _ in range(30):
         steps, stored = 0, []
         while steps < plan.total:
-            wanted, room, capacity = random.integers(1, 60), random.integers(1, 60), random.integers(1, 9)
-            gaps, keeps = plan.chunk(steps, len(stored), wanted, room, capacity)
-            assert gaps.sum() <= room
-            assert 1 <= len(gaps) <= capacity
+            wanted, room = random.integers(1, 60), Room(random.integers(1, 60), random.integers(1, 9))
+            gaps, stores = plan.chunk(steps, wanted, room)
+            assert 1 <= gaps.sum() <= min(wanted, room.steps)
+            assert 1 <= len(gaps) <= room.draws
             ends = steps + np.cumsum(gaps)
-            assert draws_within(gaps, 3) == sum(end - steps <= 3 for end in ends)
-            stored, steps = stored + (ends.tolist() if keeps else []), int(ends[-1])
-        np.testing.assert_array_equal(stored, 5 + plan.ends)
+            stored, steps = stored + (ends.tolist() if stores else []), int(ends[-1])
+            assert plan.draws_after(steps) == len(stored)
+        np.testing.assert_array_equal(stored, 5 + plan.stored)
 
 
 def test_plan_of_a_long_run():
     # Longer than the blocks in which it is made.
-    plan = plan_steps(SGLD(SAMPLER.estimator, FLAT, 0.1), 3, 0, 30_000, 7)
-    np.testing.assert_array_equal(plan.gaps, 7)
+    plan = Plan.of_draws(30_000, 0, 7, Constant(0.1).collects, first=3)
+    np.testing.assert_array_equal(np.diff(plan.stored), 7)
     collected = np.flatnonzero(SAMPLER.collects(np.arange(400_000)))
-    np.testing.assert_array_equal(plan_steps(SAMPLER, 0, 0, 30_000, 3).ends, collected[2::3][:30_000] + 1)
+    np.testing.assert_array_equal(
+        Plan.of_draws(30_000, 0, 3, SAMPLER.collects).stored, collected[2::3][:30_000] + 1
+    )
 
 
 def test_replicas_follow_the_inner_sampler():

@@ -1,9 +1,8 @@
 """The driver: batches, chains, resumption, failures."""
 
-import json
 import os
 import resource
-import signal
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -18,7 +17,6 @@ import pytest
 from scipy import stats
 
 import geodrift as gd
-import geodrift.driver._sample as run_module
 from cases import KEY, SAMPLERS
 from geodrift.estimators._batch_rows import batch_indices
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
@@ -253,63 +251,6 @@ def test_a_grid_of_step_sizes_is_one_vmap():
         np.testing.assert_allclose(together.position[i], alone.position, rtol=1e-12)
 
 
-KILLED = """
-import sys
-import time
-
-import jax
-import numpy as np
-
-jax.config.update("jax_enable_x64", True)
-import geodrift as gd
-directory, output, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
-sampler = gd.samplers.GSGNHT(
-    gd.estimators.Minibatch(lambda x, y: 0.1 * y @ x, lambda x: 0.0 * x[0], 30, "diagonal-fisher",
-    refresh_every=4), gd.manifolds.Sphere(3), gd.schedules.PolynomialDecay(0.2), num_steps=2)
-data = gd.manifolds.Sphere(3).random_point(jax.random.key(1), (30,))
-options = {"batch_size": 5, "num_draws": 400, "num_warmup": 50, "num_chains": 2, "thin": 2}
-
-
-def report(progress):
-    print(progress.steps, flush=True)
-    time.sleep(pause)
-
-
-checkpoint = None if directory == "none" else directory
-draws = gd.sample(jax.random.key(0), sampler, data, checkpoint=checkpoint, callback=report, **options)
-kept = {"position": draws.position, "temperature": draws.info.kinetic_temperature}
-np.savez(output, count=draws.state.count, thermostat=draws.state.thermostat, **kept)
-"""
-
-
-def test_killed_run_goes_on_to_the_same_bits(tmp_path):
-    script = tmp_path / "run.py"
-    script.write_text(KILLED)
-
-    def command(directory, name, pause):
-        return [sys.executable, str(script), str(directory), str(tmp_path / name), str(pause)]
-
-    subprocess.run(command("none", "whole.npz", 0), check=True, capture_output=True)
-    directory = tmp_path / "checkpoint"
-    for chunks in (2, 3):
-        process = subprocess.Popen(command(directory, "never.npz", 0.2), stdout=subprocess.PIPE, text=True)
-        for _ in range(chunks):
-            assert process.stdout.readline().strip()
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-    assert not (tmp_path / "never.npz").exists()
-    # What a killed process leaves half-written is never read.
-    (directory / "draws-000099.npz.tmp").write_bytes(b"half")
-    finished = subprocess.run(
-        command(directory, "resumed.npz", 0), check=True, capture_output=True, text=True
-    )
-    assert int(finished.stdout.split()[0]) > 50  # it went on, and did not begin again
-    whole, resumed = np.load(tmp_path / "whole.npz"), np.load(tmp_path / "resumed.npz")
-    for name in whole.files:
-        np.testing.assert_array_equal(whole[name], resumed[name])
-
-
 def quick(**changes):
     sampler = gd.samplers.SGGMC(gd.estimators.Full(log_prior), Sphere(3), changes.pop("step_size", 0.1))
     arguments = {"num_draws": 5, "num_chains": 2, "initial": MU} | changes
@@ -338,7 +279,7 @@ def test_finished_checkpoint_is_read_and_extended(tmp_path):
     ],
 )
 def test_checkpoint_of_another_run_is_refused(tmp_path, changes, named):
-    quick(checkpoint=tmp_path)
+    quick(checkpoint=tmp_path)  # an empty directory is taken
     before = sorted(p.name for p in tmp_path.iterdir())
     with pytest.raises(ValueError, match=f"another .*{named}"):
         quick(checkpoint=tmp_path, **changes)
@@ -355,11 +296,12 @@ def test_start_drawn_by_another_function_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [
-        ("thesis.tex", "all of it", "holds files and no checkpoint.json; give an empty or a new directory"),
-        ("draws-000000.npz", "somebody's", "holds files and no checkpoint.json"),
-        ("checkpoint.json", "[1, 2]", "checkpoint.json is not of a run of ours"),
-        ("checkpoint.json", "half a fi", "checkpoint.json is not of a run of ours"),
-        ("checkpoint.json", '{"steps": 3}', "checkpoint.json is not of a run of ours"),
+        ("thesis.tex", "all of it", "it has no config.json; give an empty or a new directory"),
+        ("draws-000000.npz", "somebody's", "it has no config.json"),
+        ("config.json", "[1, 2]", "it should hold a JSON object"),
+        ("config.json", "half a fi", "not valid JSON"),
+        ("config.json", '{"steps": 3}', "config.json is of something else"),
+        ("checkpoint.json", '{"steps": 3}', "checkpoint of an older geodrift.*begin anew"),
     ],
 )
 def test_directory_with_other_files_is_refused_and_left_alone(tmp_path, name, content, match):
@@ -369,26 +311,41 @@ def test_directory_with_other_files_is_refused_and_left_alone(tmp_path, name, co
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(name, content)]
 
 
-def test_run_killed_before_its_first_draw_goes_on(tmp_path):
+def test_run_stopped_before_its_first_checkpoint_goes_on(tmp_path):
     def stop(progress):
         raise KeyboardInterrupt
 
-    (tmp_path / "checkpoint.json.tmp").write_text("half")
     with pytest.raises(KeyboardInterrupt):
         quick(checkpoint=tmp_path, num_warmup=10_000, callback=stop)
-    (tmp_path / "draws-000000.npz.tmp").write_text("half")
-    # Nothing is kept but the settings: as if killed before the first save.
-    manifest = json.loads((tmp_path / "checkpoint.json").read_text())
-    (tmp_path / "checkpoint.json").write_text(json.dumps(manifest | {"steps": 0, "state": None}))
+    shutil.rmtree(tmp_path / "checkpoint")  # as if killed before it was written
     equal(quick(checkpoint=tmp_path, num_warmup=10_000), quick(num_warmup=10_000))
+
+
+def test_a_run_is_opened_by_load_and_not_taken_for_a_model_s(tmp_path):
+    draws = quick(checkpoint=tmp_path)
+    opened = gd.load(tmp_path)
+    np.testing.assert_array_equal(opened.draws["posterior"]["position"].values, draws.position)
+    stored = opened.draws["sample_stats"]["gradient_norm"].values
+    np.testing.assert_array_equal(stored, draws.info.gradient_norm)
+    with pytest.raises(ValueError, match="was written by geodrift"):
+        gd.models.model_of(opened)
 
 
 def test_checkpoint_holds_no_pickle(tmp_path):
     quick(checkpoint=tmp_path)
-    for path in Path(tmp_path).glob("*.npz"):
-        with np.load(path, allow_pickle=False) as file:
-            assert all(file[name].dtype != object for name in file.files)
-    assert not list(tmp_path.glob("*.tmp"))
+    with np.load(tmp_path / "checkpoint" / "state.npz", allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+    assert not list(tmp_path.rglob("*partial*"))
+
+
+def test_seconds_become_a_number_of_draws_that_gives_the_same_draws(tmp_path):
+    timed = quick(num_draws=None, seconds=0.5, num_warmup=200, thin=2)
+    number = timed.position.shape[1]
+    assert number > 100
+    equal(timed, quick(num_draws=number, num_warmup=200, thin=2))
+    # The run that was told a time keeps its number.
+    kept = quick(num_draws=None, seconds=0.2, num_warmup=200, checkpoint=tmp_path)
+    equal(quick(num_draws=None, seconds=5.0, num_warmup=200, checkpoint=tmp_path), kept)
 
 
 def test_failure_names_step_and_chain():
@@ -439,6 +396,10 @@ def test_starts():
     ("changes", "match"),
     [
         ({"num_draws": 0}, "num_draws = 0"),
+        ({"num_draws": None}, "either num_draws or seconds"),
+        ({"seconds": 1.0}, "either num_draws or seconds"),
+        ({"num_draws": None, "seconds": 1.0}, "num_warmup = 0: .*timing a part of the warm-up"),
+        ({"num_draws": None, "seconds": -1.0, "num_warmup": 50}, "seconds = -1.0"),
         ({"thin": 1.5}, "thin = 1.5"),
         ({"num_warmup": -1}, "num_warmup = -1"),
         ({"batch_size": 3}, "no data"),
@@ -522,7 +483,7 @@ def test_keys_are_used_once():
 
 def test_memory_is_that_of_the_draws(monkeypatch):
     """Chunks of a few draws do not hold the room of a full one: all in all three copies of the draws."""
-    monkeypatch.setattr(run_module, "_CHUNK_SECONDS", 1e-3)
+    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 1e-3)
     sampler = gd.samplers.SGLD(gd.estimators.Full(lambda x: -x @ x / 2), Euclidean(1000), 0.1)
     gd.sample(KEY, sampler, num_draws=1, num_chains=4)
     tracemalloc.start()

@@ -1,15 +1,26 @@
-"""Every public name has a line in `docs/api/`, and every line there names something."""
+"""Every public name, of sub-packages too, has a line in `docs/api/`, and every line there names something."""
 
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import geodrift
 
 PAGES = Path(__file__).parents[2] / "docs" / "api"
-APPLICATION = {"cli"}  # described by its --help and the README
+APPLICATION = {"geodrift.cli"}  # described by its --help and the README
+
+
+def public_modules(package: ModuleType) -> Iterator[ModuleType]:
+    """A package and the modules in it whose names have no underscore in front."""
+    yield package
+    for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if info.name.rpartition(".")[2].startswith("_") or info.name in APPLICATION:
+            continue
+        module = importlib.import_module(info.name)
+        yield from public_modules(module) if info.ispkg else [module]
 
 
 def public_names(module: ModuleType) -> set[str]:
@@ -28,12 +39,7 @@ def public_names(module: ModuleType) -> set[str]:
 
 
 def exported() -> set[str]:
-    names = public_names(geodrift)
-    for info in pkgutil.iter_modules(geodrift.__path__, "geodrift."):
-        short = info.name.removeprefix("geodrift.")
-        if not short.startswith("_") and short not in APPLICATION:
-            names |= public_names(importlib.import_module(info.name))
-    return names
+    return set().union(*(public_names(module) for module in public_modules(geodrift)))
 
 
 def documented() -> list[str]:

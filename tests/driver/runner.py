@@ -21,7 +21,7 @@ def host(path, pause):
     if not path.exists():
         Run.create(path, {"kind": "fake", "chains": 2}, [Labels("word", "words.txt", list("abcde"))])
     run = Run.open(path)
-    length = Length() if run.has_checkpoint else Length(steps=400)
+    length = None if run.has_checkpoint else Length(steps=400)
     chains = [FakeChain(chain=c, pause=pause / 20) for c in range(2)]
     if not (run.has_checkpoint and min(run.state["counts"]) == 400):
         result = fit_to_run(chains, run, length, console=Console(file=io.StringIO()))

@@ -216,11 +216,9 @@ def test_questions_with_the_seed_of_a_chain_of_sam_share_no_stream_with_it(opene
 @pytest.mark.parametrize("fit", [sam.fit_variational, sam.fit_stochastic_variational])
 def test_a_variational_fit_of_sam_shares_no_stream_with_its_score(opened, fit):
     rows = sam.weight_rows(COUNTS, "tf", None, 60)
-    model = {"document_concentration": 50.0, "doc_topic_prior": 1.0}
-    concentrations = {"corpus_mean_concentration": 10.0, "topic_concentration": 10.0}
-    fit(rows, 2, **model, **concentrations, seed=SEED, max_iter=2)
+    fit(rows, 2, sam.Hyperparameters(10.0, 10.0, 50.0, 1.0), seed=SEED, max_iter=2)
     start = taken(opened)
-    sam.log_perplexity(rows, np.eye(40)[None, :2], *model.values(), seed=SEED)
+    sam.log_perplexity(rows, np.eye(40)[None, :2], 50.0, 1.0, seed=SEED)
     assert_no_stream_is_shared(start, taken(opened))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodrift.kernels._streams import Family
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
 from law_checks import z_bound
@@ -34,7 +34,9 @@ class Problem:
         in_parts = np.add.reduceat(numbers, BOUNDS[:-1]).astype(float)
         counts = z, numbers, in_parts, self.masses, self.alpha
         streams = Family(seed, 0, 0)
-        redraw_collapsed(self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, streams=streams)
+        collapsed_gibbs_sweeps(
+            self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, streams=streams
+        )
         np.testing.assert_array_equal(in_parts, np.add.reduceat(numbers, BOUNDS[:-1]))
         return z, numbers
 

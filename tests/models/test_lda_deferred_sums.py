@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics import DeferredTopics
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import UnnormalisedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 
@@ -25,7 +25,7 @@ class ManyChains:
         if deferred:
             self.moved = DeferredTopics(theta, PRIOR, seed, 0)
         else:
-            self.moved = MovedTopics("scir", "posterior", theta, PRIOR, seed, 0)
+            self.moved = UnnormalisedTopics("scir", "posterior", theta, PRIOR, seed, 0)
 
     def assignments_of(self, words):
         """Exact draws of a document's assignments, [chain, token]."""

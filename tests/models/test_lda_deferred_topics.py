@@ -11,7 +11,7 @@ from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics 
     DeferredTopics,
     worth_deferring,
 )
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import UnnormalisedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 
@@ -24,7 +24,7 @@ THETA = np.array([6.0, 0.05, 3.0, 40.0])
 def topics(kind, theta, prior=PRIOR):
     if kind is DeferredTopics:
         return DeferredTopics(theta, prior, 1, 2)
-    return MovedTopics("scir", "posterior", theta, prior, 1, 2)
+    return UnnormalisedTopics("scir", "posterior", theta, prior, 1, 2)
 
 
 def move(moved, words, counts, number):
@@ -45,7 +45,7 @@ def transform(theta, counts, s):
     return np.exp(log - s * theta)
 
 
-@pytest.mark.parametrize("kind", [MovedTopics, DeferredTopics])
+@pytest.mark.parametrize("kind", [UnnormalisedTopics, DeferredTopics])
 def test_missed_moves_in_one_have_the_law_of_all_of_them(kind, monkeypatch):
     """Laplace transforms of words with counts at each step, at none, at one, and with two looks between."""
     monkeypatch.setattr(_deferred_topics, "WINDOW", 5)

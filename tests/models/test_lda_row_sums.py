@@ -9,7 +9,7 @@ them, Gamma(V eta + N_k.); a move begun from it leaves the wrong law invariant.
 import numpy as np
 import pytest
 
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import UnnormalisedTopics
 from law_checks import assert_means
 from models import lda_problem as problem
 
@@ -29,12 +29,14 @@ def redraw(z, pi, rng):
 
 
 def states_of(gammas_on, prior=problem.TOPIC_WORD_PRIOR, chains=20_000):
-    """Numbers of the states of the assignments, [chain, draw], when `MovedTopics` moves the gammas."""
+    """Numbers of the states of the assignments, [chain, draw], when `UnnormalisedTopics` moves the gammas."""
     rng, num_words = np.random.default_rng(2), CORPUS.shape[1]
     words = problem.tokens(CORPUS)[1]
     z = rng.integers(0, 2, (chains, len(words)))
     # The topics of every chain side by side: a move treats each alone.
-    moved = MovedTopics("scir", gammas_on, rng.standard_gamma(1.0, (num_words, 2 * chains)), prior, 3, 0)
+    moved = UnnormalisedTopics(
+        "scir", gammas_on, rng.standard_gamma(1.0, (num_words, 2 * chains)), prior, 3, 0
+    )
     place, kept = 2 ** np.arange(len(words))[::-1], []
     for count in range(STEPS):
         redraw(z, moved.of_words(np.arange(num_words)).reshape(num_words, chains, 2), rng)

@@ -15,7 +15,10 @@ from geodrift.manifolds import Euclidean
 from geodrift.metrics import ExpandedMean, ExpandedNatural
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import WITH_MOMENTA, MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import (
+    WITH_MOMENTA,
+    UnnormalisedTopics,
+)
 from geodrift.samplers import SGHMC, SGLD, SGRHMC, SGRLD
 from law_checks import assert_means
 
@@ -88,7 +91,7 @@ def test_an_entry_takes_the_step_of_the_library_sampler(method, gammas_on, monke
 
 
 def gammas(method, gammas_on, theta, seed=0):
-    return MovedTopics(method, gammas_on, theta.astype(float), PRIOR, seed, 0)
+    return UnnormalisedTopics(method, gammas_on, theta.astype(float), PRIOR, seed, 0)
 
 
 @pytest.mark.parametrize("gammas_on", ["posterior", "prior"])
@@ -159,7 +162,7 @@ def test_scir_keeps_entries_that_no_count_visits_exact():
     prior, copies, steps = 0.02, 4000, 6
     theta = np.full((3, copies), 1.0)
     shapes = prior * np.ones((3, 1)) + np.array([[30.0], [0.0], [0.0]])
-    moved = MovedTopics("scir", "posterior", theta, prior, 5, 0)
+    moved = UnnormalisedTopics("scir", "posterior", theta, prior, 5, 0)
     counts = np.full((1, copies), 30.0, np.float32)
     for count in range(steps):
         moved.move(np.array([0]), counts, np.full(copies, shapes.sum()), 2.0, 0.0, count)

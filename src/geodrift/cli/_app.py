@@ -51,17 +51,18 @@ def demo(
 
     from geodrift.cli import _fitting
     from geodrift.data import demo_corpus
+    from geodrift.driver import Length
     from geodrift.files import refuse_existing
     from geodrift.models._registry import DEMONSTRATED
 
-    length = _fitting.checked_length(seconds, None)
+    _fitting.checked_length(seconds, None)
     path = run if run is not None else _free_name("geodrift-demo")
     refuse_existing(path)
     console = Console(stderr=True)
     _fitting.say(console, "reading docstrings (parsed, never imported)")
     model = m.checked_model(DEMONSTRATED)
     config = {"settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
-    fitted = _fitting.start(model, demo_corpus(), path, config, length)
+    fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
     answers = model.answers()
     print(answers.summary_lines(answers.summarise(fitted, 8), max(60, console.width)))
     print(f"\nword, posterior mean of its weight, [90% interval]\nrun directory: {path}")
@@ -138,7 +139,7 @@ def fit(
     text = Text(text_field, encoding, min_df, max_df, max_words, stop_words, ngrams, token_pattern)
     documents = load_corpus([source], vocab, text, signed=chosen.may_be_negative(values))
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
-    _fitting.start(chosen, documents, run, config, Length(60.0) if length == Length() else length)
+    _fitting.start(chosen, documents, run, config, length or Length(60.0))
     print(run)
 
 

@@ -11,21 +11,21 @@ from rich.console import Console
 
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
-from geodrift.driver import HostChain, Length, Run
+from geodrift.driver import Length, Run
 from geodrift.files import nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, corpus_of, create_run, fit, make_chains, memory_needed
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, memory_needed
 
 STARTED = time.monotonic()
 
 
-def checked_length(seconds: float | None, steps: int | None) -> Length:
-    """How long to sample: one of the two at most, and positive."""
+def checked_length(seconds: float | None, steps: int | None) -> Length | None:
+    """How long to sample, of which one is told at most, and is positive; None where none is."""
     if seconds is not None and steps is not None:
         raise UsageError("give --seconds or --steps, not both")
     if seconds is not None and not 0 < seconds < float("inf"):
         raise UsageError(f"--seconds must be positive, got {seconds:g}")
-    return Length(seconds, steps)
+    return None if seconds is None and steps is None else Length(seconds, steps)
 
 
 def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
@@ -43,14 +43,14 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
     for line in describe(corpus):
         say(console, f"corpus: {line}")
     chains = make_chains(model, config, corpus)
-    num_draws = model.settings_type.from_dict(config["settings"]).num_draws
-    _say_needs(console, *memory_needed(model, chains, num_draws), path)
+    memory, disk = memory_needed(model, chains, chains[0].shares.num_draws)
+    _say_needs(console, memory, disk, path)
     run = create_run(path, model, config, corpus, chains)
     _fit(console, model, chains, run, length)
     return run
 
 
-def go_on(path: Path, length: Length) -> Run:
+def go_on(path: Path, length: Length | None) -> Run:
     """Continue a run from its last checkpoint, or from its start when it was killed before the first one."""
     console = Console(stderr=True)
     run = Run.open(path)
@@ -69,7 +69,7 @@ def say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _fit(console: Console, model: Model, chains: list[HostChain], run: Run, length: Length) -> None:
+def _fit(console: Console, model: Model, chains: list[ModelChain], run: Run, length: Length | None) -> None:
     say(console, f"start-up {time.monotonic() - STARTED:.1f} s")
     result = fit(model, chains, run, length, console)
     say(

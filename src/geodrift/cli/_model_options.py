@@ -1,6 +1,7 @@
 """Options of the commands that are made from the specifications of the models."""
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -76,7 +77,7 @@ def _parameter(name: str, told: list[tuple[str, Setting]]) -> inspect.Parameter:
     option = typer.Option(
         f"--{told[0][1].option}", help=_help(told), rich_help_panel=_PANEL, show_default=False
     )
-    annotation = Annotated[kind | None, option]
+    annotation = operator.getitem(Annotated, (kind | None, option))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 

@@ -136,7 +136,7 @@ _LOG_2PI = Fraction("1.8378770664093454835606594728112352797228")
 
 
 def _exponent_part(xp, nu: float, x):
-    r"""``nu log((nu + h) / 2 pi) - h``, compensated.
+    r"""``nu log((nu + h) / 2 pi) - h`` with compensated (double-length) arithmetic.
 
     At order 5e5 either term is near 6.5e6, so that rounding alone would leave an error of 1e-9 where they
     nearly cancel. Here only ``nu`` times the rounding of a logarithm below 0.35 is left.
@@ -162,10 +162,11 @@ def _exponent_part(xp, nu: float, x):
     return difference + (nu * log_tail + (product_tail + difference_tail - h_tail))
 
 
-def log_normaliser(xp, nu: float, x):
-    r"""``nu log x - (nu + 1) log(2 pi) - log I_nu(x)``: log of the vMF law's constant.
+def log_bessel_i_scaled(xp, nu: float, x):
+    r"""``log I_nu(x) - nu log x + (nu + 1) log(2 pi)``: the log of the Bessel function, finite at ``x = 0``.
 
-    The dimension is ``2 nu + 2``. ``x^nu`` cancels analytically, so ``x = 0`` is no special case.
+    Minus the log normaliser of the von Mises-Fisher law of dimension ``2 nu + 2``. The scaling is part of the
+    computation, where ``x^nu`` and ``(2 pi)^nu`` cancel analytically: added afterwards, it would cost digits.
     """
     top = _top_order(nu)
     u_rows, w_rows = _debye_coefficients(top)
@@ -181,4 +182,4 @@ def log_normaliser(xp, nu: float, x):
             denominator = 2 * (top - j) + x * r
             log_c = log_c - (xp.log(denominator) - float(_LOG_2PI))
             r = x / denominator
-    return log_c
+    return -log_c

@@ -40,7 +40,8 @@ def host_log_normaliser(dim: int, concentration: Float[ArrayLike, "*batch"]) -> 
     Raises:
         ValueError: for a dimension below 2 or a concentration that is negative or not finite.
     """
-    return _bessel.log_normaliser(np, checked_dimension(dim) / 2 - 1, _checked_concentration(concentration))
+    nu = checked_dimension(dim) / 2 - 1
+    return -_bessel.log_bessel_i_scaled(np, nu, _checked_concentration(concentration))
 
 
 def host_mean_resultant_length(dim: int, concentration: Float[ArrayLike, "*batch"]) -> Float[Any, "*batch"]:

@@ -19,7 +19,7 @@ def _as_float(value: ArrayLike) -> Array:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _log_normaliser(nu, concentration):
-    return _bessel.log_normaliser(jnp, nu, concentration)
+    return -_bessel.log_bessel_i_scaled(jnp, nu, concentration)
 
 
 @_log_normaliser.defjvp

@@ -5,7 +5,6 @@ from geodrift.driver._chain import Chunk as Chunk
 from geodrift.driver._chain import ShownMetric as ShownMetric
 from geodrift.driver._chain import Variable as Variable
 from geodrift.driver._feed import HostData as HostData
-from geodrift.driver._fit import NO_LENGTH as NO_LENGTH
 from geodrift.driver._fit import FitResult as FitResult
 from geodrift.driver._fit import Length as Length
 from geodrift.driver._fit import fit_to_run as fit_to_run

@@ -64,7 +64,7 @@ class CompiledChain(Chain):
         done = _compiled_steps.advance(
             self.sampler,
             self.source.data if self.feed is None else self.feed.take(steps),
-            self.keys,
+            jax.random.clone(self.keys),  # each step folds its count in: no chunk uses them as another does
             self.sampler_state,
             jnp.asarray(len(gaps), jnp.int32),
             jnp.asarray(padded),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Length(NamedTuple):
-    """How long to sample: a time or a number of steps, or neither where the run knows.
+    """How long to sample: a time or a number of steps.
 
     Attributes:
         seconds: Time for the steps of all chains.
@@ -31,9 +31,6 @@ class Length(NamedTuple):
 
     seconds: float | None = None
     steps: int | None = None
-
-
-NO_LENGTH = Length()
 
 
 class FitResult(NamedTuple):
@@ -76,7 +73,7 @@ def sampled(chains: Sequence[Chain], steps: int) -> dict[str, np.ndarray]:
 def fit_to_run(
     chains: Sequence[Chain],
     run: Run,
-    length: Length = NO_LENGTH,
+    length: Length | None = None,
     *,
     console: "Console | None" = None,
 ) -> FitResult:
@@ -89,7 +86,7 @@ def fit_to_run(
     Args:
         chains: As made for the start of the run.
         run: The run directory.
-        length: How long.
+        length: How long; None: as was asked before.
         console: Where progress goes; stderr when not given.
 
     Raises:
@@ -122,26 +119,26 @@ def fit_to_run(
         )
 
 
-def _planned(record: Record, length: Length) -> Plan:
+def _planned(record: Record, length: Length | None) -> Plan:
     run = record.run
-    if length == NO_LENGTH:
-        length = Length(**run.config.get("request", {}))
-    if length == NO_LENGTH:
+    if length is None and "request" in run.config:
+        length = Length(**run.config["request"])
+    if length is None:
         raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
     # The pilot takes a while: a run killed in it is planned by what was asked for.
     run.update_config(request=length._asdict())
     return plan_of(record.chains, length)
 
 
-def _extended(record: Record, length: Length) -> Plan:
+def _extended(record: Record, length: Length | None) -> Plan:
     chains, info = record.chains, record.info
-    plan, steps = Plan.of_steps(**info["plan"]), length.steps
+    plan, (seconds, steps) = Plan.of_steps(**info["plan"]), length or Length()
     left = plan.total - min(chain.count for chain in chains)
-    if length.seconds is not None:
+    if seconds is not None:
         # The pace so far, not a new pilot: a pilot's steps would store no draws. Without a pace the run was
         # killed in its first seconds, and has its plan before it.
         pace = info.get("seconds_per_step")
-        steps = math.ceil(length.seconds / len(chains) / pace) if pace else left
+        steps = math.ceil(seconds / len(chains) / pace) if pace else left
     if steps is None and not left:
         raise InputError(
             f"run {record.run.path} has done its plan; say how much longer with --seconds or --steps"

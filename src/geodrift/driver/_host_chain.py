@@ -73,7 +73,8 @@ def stacked(draws: list[dict[str, np.ndarray]], variables: dict[str, Variable]) 
         shape = tuple(np.max([value.shape for value in values], axis=0, initial=0).astype(int))
         filled = np.full((len(values), 1, *shape), fill_value(variable.dtype), variable.dtype)
         for i, value in enumerate(values):
-            filled[(i, 0, *(slice(size) for size in value.shape))] = value
+            place: tuple[int | slice, ...] = (i, 0, *(slice(size) for size in value.shape))
+            filled[place] = value
         found[name] = filled
     return found
 

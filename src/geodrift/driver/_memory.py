@@ -43,6 +43,8 @@ class DrawMemory:
 
 def _joined(pieces: list[np.ndarray]) -> np.ndarray:
     """Pieces along the first axis; of the axes behind the second, each is as long as the longest piece's."""
+    if len(pieces) == 1:
+        return pieces[0]
     inner = np.max([piece.shape[2:] for piece in pieces], axis=0, initial=0).astype(int)
     if all(piece.shape[2:] == tuple(inner) for piece in pieces):
         return np.concatenate(pieces)

@@ -31,8 +31,8 @@ def read_arrays(
 
     Args:
         path: The file.
-        what: What it is, for the message.
-        wanted: Whether to read the array of a name.
+        what: What the file is, for the error message.
+        wanted: Whether to read the array of this name; default all.
 
     Raises:
         InputError: It is damaged.
@@ -51,7 +51,15 @@ def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
-    """Read a JSON object, or say in one line what is wrong with it."""
+    """Read a JSON object.
+
+    Args:
+        path: The file.
+        what: What its directory should be, for the error message: ``"a run"``, ``"a corpus"``.
+
+    Raises:
+        InputError: It is missing or damaged.
+    """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Orders of exact flows, as data."""
+"""Compositions of exact flows (splitting schemes), as data."""
 
 from typing import Literal, NamedTuple
 
@@ -16,9 +16,10 @@ class Composition(NamedTuple):
     the damping, N noise only."""
 
     subtraction: Literal["block", "split", "injected"]
-    """Where the gradient noise enters relative to the injected noise: both in one block around O at one
-    position; the kick at another position than O; or beside the injected noise N. It is right for a single O
-    or N: a composition with more cannot take a noise variance."""
+    """Where the gradient noise enters relative to the injected noise, which decides how much of it is
+    subtracted (`_noise_subtraction.py`). ``"block"``: B/2 O B/2 at one position; ``"split"``: B at another
+    position than O; ``"injected"``: B beside the injected noise N, as in Liu et al. (2016), eq. 8. Each is
+    right for a single O or N: a composition with more cannot take a noise variance."""
 
     @property
     def num_injections(self) -> int:

@@ -1,4 +1,4 @@
-"""The exact sub-flows, each usable alone."""
+"""The exact flows A, B and O, each usable alone."""
 
 import jax
 from jaxtyping import Array, Float
@@ -41,6 +41,9 @@ def friction_noise(
         v: Velocity.
         friction: C, 1/time; a number or a matrix ``[..., n, n]``.
         t: Time.
+
+    Returns:
+        The new velocity.
     """
     friction = jax.numpy.asarray(friction, x.dtype)
     t = jax.numpy.asarray(t, x.dtype)

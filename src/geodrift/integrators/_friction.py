@@ -36,8 +36,7 @@ def friction_basis(
         variance: The gradient noise that will be subtracted: a matrix needs a basis too.
 
     Raises:
-        ValueError: Friction or variance differs between coordinates in a way that the manifold has no meaning
-            for.
+        ValueError: The manifold does not allow a friction or a variance of this shape.
     """
     check_friction_fits(manifold, friction)
     check_variance_fits(manifold, x, variance)
@@ -66,7 +65,7 @@ def damp(basis: Basis, v: Float[Array, "*batch n"], t: Scalar, flow: str = "D") 
 
 
 def check_friction_fits(manifold: Manifold, friction: Float[Array, "..."]) -> None:
-    """Raise ValueError where friction is a matrix and the manifold has no meaning for it."""
+    """Raise ValueError where friction is a matrix and the manifold allows numbers only."""
     if not friction.ndim:
         return
     if manifold.event_ndim > 1:

@@ -17,7 +17,7 @@ from geodrift.manifolds import Manifold, leaf_manifolds
 
 
 class Phase(NamedTuple):
-    """What the flows move."""
+    """A point of phase space, which the flows move."""
 
     position: Position
     velocity: Tangent
@@ -27,11 +27,11 @@ class Phase(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What one pass through a composition met. Its norm is for the caller to take, once for many passes."""
+    """The gradient and the noise of one step, for the report of a sampler's step."""
 
     position: Position  # where the last gradient was taken
-    gradient: Tangent  # its tangent part
-    negative_variance: Bool[Array, ""]
+    gradient: Tangent  # its tangent part; the caller takes the norm, once after many steps
+    negative_variance: Bool[Array, ""]  # more gradient noise than there is noise to inject
 
 
 def integrate(
@@ -47,7 +47,7 @@ def integrate(
     r"""One step of ``dx = v dt, dv = grad log p dt - C v dt + sqrt(2C) dW``.
 
     Args:
-        key: Random key; where the composition injects noise once, its normals will do.
+        key: Random key, or the normals that were drawn of it, where the composition injects noise once.
         composition: The order of the flows.
         manifold: The manifold.
         phase: Position, velocity and thermostat. A thermostat :math:`\xi` replaces C in the damping and
@@ -56,24 +56,28 @@ def integrate(
         step_size: h, in time.
         friction: C: a prefix of the position's tree of scalars or matrices ``[..., n, n]``.
         gradient: Derivative of the log density in ambient coordinates, possibly noisy.
-        noise_variance: Covariance V of that gradient's noise; subtracted from the injected noise.
+        noise_variance: Covariance V of that gradient's noise; subtracted from the injected noise, as in Liu
+            et al. (2016), eq. 8 (`_noise_subtraction.py`).
+
+    Returns:
+        The phase after the step, and the gradient and noise that it met.
 
     Raises:
         ValueError: There is a V, and several flows of the composition inject noise.
     """
-    walk = _Walk(composition, manifold, phase, step_size, friction)
+    step = _Step(composition, manifold, phase, step_size, friction)
     for flow, fraction in composition.flows:
         if flow == "A":
-            walk.drift(fraction)
+            step.drift(fraction)
         elif flow == "B":
-            walk.kick(fraction, gradient)
+            step.kick(fraction, gradient)
         else:
-            walk.friction(flow, fraction, key, noise_variance)
-    return walk.phase, walk.outcome
+            step.friction(flow, fraction, key, noise_variance)
+    return step.phase, step.outcome
 
 
-class _Walk:
-    """The state of one pass: a mutable record that lives only while the composition is traced."""
+class _Step:
+    """One step under way: a mutable record that lives only while the composition is traced."""
 
     def __init__(
         self, composition: Composition, manifold: Manifold, phase: Phase, step_size: Scalar, friction: PyTree
@@ -99,7 +103,7 @@ class _Walk:
         position, velocity, thermostat = self.phase
         t = fraction * self.step_size
         if thermostat is not None:
-            thermostat = self._heated(thermostat, position, velocity, t)
+            thermostat = self._moved_thermostat(thermostat, position, velocity, t)
         position, velocity = self.manifold.geodesic(position, velocity, t)
         self.phase = Phase(position, velocity, thermostat)
         # What was computed at the old position no longer holds.
@@ -147,7 +151,7 @@ class _Walk:
                     subtraction,
                 )
                 v = v + noise
-                self._note(negative)
+                self._report(negative)
             velocities[i] = v
         self.phase = self.phase._replace(velocity=jax.tree.unflatten(self.structure, velocities))
 
@@ -167,7 +171,10 @@ class _Walk:
         rows = zip(self.manifolds, leaves, self.frictions, dampings, self.variances, strict=True)
         self.bases = [friction_basis(*row) for row in rows]
 
-    def _heated(self, thermostat: PyTree, position: Position, velocity: Tangent, t: Scalar) -> PyTree:
+    def _moved_thermostat(
+        self, thermostat: PyTree, position: Position, velocity: Tangent, t: Scalar
+    ) -> PyTree:
+        """The thermostat after time t at this velocity; Liu et al. (2016), eq. 6."""
         if any(xi.ndim for xi in jax.tree.leaves(thermostat)):
             return jax.tree.map(lambda xi, v: (xi + t * (v * v - 1)).astype(xi.dtype), thermostat, velocity)
         if self.structure.num_leaves == 1 or jax.tree.structure(thermostat) != self.structure:
@@ -175,12 +182,12 @@ class _Walk:
             excess = self.manifold.inner(position, velocity, velocity) / self.manifold.dim(shape) - 1
             return jax.tree.map(lambda xi: (xi + t * excess).astype(xi.dtype), thermostat)
         columns = (jax.tree.leaves(tree) for tree in (thermostat, position, velocity))
-        heated = [
+        moved = [
             (xi + t * (m.inner(x, v, v) / m.dim(x.shape) - 1)).astype(xi.dtype)
             for m, xi, x, v in zip(self.manifolds, *columns, strict=True)
         ]
-        return jax.tree.unflatten(self.structure, heated)
+        return jax.tree.unflatten(self.structure, moved)
 
-    def _note(self, negative: Bool[Array, ""] | None) -> None:
+    def _report(self, negative: Bool[Array, ""] | None) -> None:
         if negative is not None:
             self.outcome = self.outcome._replace(negative_variance=self.outcome.negative_variance | negative)

@@ -1,17 +1,23 @@
-r"""Noise to inject in one leaf, the gradient noise subtracted: eq. (8) of Liu et al. (2016), made exact.
+r"""Subtraction of the gradient noise from the injected noise: Liu et al. (2016), eq. 8, made exact.
 
-Everything is a function of the damping rate r and the noise strength C along each direction (r = C unless a
-thermostat sets r). With e = exp(-r h), a step of gradient noise n ~ N(0, V) perturbs the velocity by a
-multiple of h n, so the noise to inject has the covariance
+The gradient of a minibatch has noise n ~ N(0, V), which a step of size h adds to the velocity. Eq. 8 injects
+so much less:
 
-.. math:: S_{ij} = fresh_i \delta_{ij} - coefficient(e_i, e_j) h^2 (\Lambda V \Lambda)_{ij}
+.. math:: v \leftarrow v + \Lambda [h \tilde g + N(0, 2 C h - V h^2)]
 
-The coefficient follows from where the kicks are:
+`inject` draws that normal, for one leaf of the position and for every composition. Along each direction there
+are a damping rate r and a noise strength C (r = C unless a thermostat sets r). With e = exp(-r h) its
+covariance is
+
+.. math:: S_{ij} = s_i \delta_{ij} - c(e_i, e_j) h^2 (\Lambda V \Lambda)_{ij}
+
+where s is the variance without gradient noise: ``2 C h`` for the flow N, as in eq. 8, and ``C (1 - e^2) / r``
+for the flow O, which is exact. The coefficient c follows from where the kicks are:
 
 * block (B/2 O B/2 at one position): v -> e v + h (1 + e)/2 n, hence (1 + e_i)(1 + e_j)/4;
 * split (O, drift, B): the covariance of v is P before the kick and P + h^2 V after it. P = E (P + h^2 V) E +
   S and the mean of the two, P + h^2 V / 2, being 1 give (1 + e_i e_j)/2;
-* injected (kick and noise side by side): 1.
+* injected (kick and noise side by side): 1, which is eq. 8 itself.
 """
 
 import jax.numpy as jnp
@@ -34,21 +40,21 @@ def inject(
     flow: str,
     subtraction: str,
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, ""] | None]:
-    """The noise to add to the velocity.
+    """Noise to add to the velocity, of the covariance S at the top of this file.
 
     Args:
         key: Random key, or its normals.
         manifold: The leaf's manifold.
         x: The leaf.
         basis: From `friction_basis`.
-        h: Step size.
-        variance: V to subtract, or None.
-        flow: ``"O"`` or ``"N"``: what is injected without gradient noise.
-        subtraction: The composition's.
+        h: Step size, a time.
+        variance: V, the covariance of the gradient noise; None subtracts nothing.
+        flow: ``"O"`` or ``"N"``.
+        subtraction: `Composition.subtraction`.
 
     Returns:
-        A tangent vector, and whether a variance was negative (taken as 0 then); None when nothing is
-        subtracted.
+        A tangent vector, and whether S had a negative variance (0 is taken instead); None in its place when
+        nothing is subtracted.
     """
     fresh = 2 * basis.strength * h
     if flow == "O":
@@ -104,7 +110,7 @@ def _correlated(
 
 
 def _coefficient(subtraction: str, decay_i: Array, decay_j: Array) -> Array | float:
-    """How much of ``h^2 V`` reaches the velocity; see the top of this file."""
+    """c(e_i, e_j) at the top of this file: how much of ``h^2 V`` reaches the velocity."""
     if subtraction == "block":
         return (1 + decay_i) * (1 + decay_j) / 4
     if subtraction == "split":

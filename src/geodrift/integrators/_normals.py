@@ -12,18 +12,18 @@ from jaxtyping import Array, Float, Key
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Embedded, Manifold, leaf_manifolds
 
-# Entries of a position up to which normals are drawn ahead: beyond, the call is nothing, and memory counts.
+# Largest position, in entries, whose normals are drawn ahead: beyond it calls cost little, and memory counts.
 LARGEST_AHEAD = 4096
 
 
 class Ahead(NamedTuple):
-    """In the place of a random key: the normals that `leaf_key` and `standard_normal` would make of it."""
+    """Normals drawn ahead, in the place of the random key from which they were drawn."""
 
     normals: tuple[Float[Array, "..."], ...]  # one for each leaf
 
 
 def leaf_key(key: RandomKey | Ahead, i: int, num_leaves: int) -> RandomKey | Ahead:
-    """What draws the noise of leaf number i."""
+    """The key, or the normals, of leaf number i."""
     if isinstance(key, Ahead):
         return Ahead((key.normals[i],))
     return key if num_leaves == 1 else jax.random.fold_in(key, i)
@@ -44,14 +44,18 @@ def random_tangent(key: RandomKey | Ahead, manifold: Manifold, x: Float[Array, "
 def draw_ahead(
     keys: Key[Array, " step"], manifold: Manifold, position: Position
 ) -> Key[Array, " step"] | Ahead:
-    """What stands for a vector of keys in a loop: the same noise, drawn at once where that pays.
+    """Draw the normals of all steps of a loop at once; the keys themselves where that does not pay.
 
-    Only where each step draws one standard normal for each leaf, through `leaf_key`.
+    The noise is the same either way. Only for loops whose step draws one standard normal for each leaf,
+    through `leaf_key`.
 
     Args:
-        keys: ``[step]``.
-        manifold: Where the positions are.
-        position: Of one step, for its shapes.
+        keys: One for each step.
+        manifold: The manifold of the positions.
+        position: A position, for its shapes.
+
+    Returns:
+        Something with a leading axis ``[step]`` whose rows stand for keys.
     """
     leaves = jax.tree.leaves(position)
     small = sum(x.size for x in leaves) <= LARGEST_AHEAD

@@ -1,4 +1,4 @@
-"""What the shape of a noise variance says of it, and where a manifold has a meaning for it."""
+"""Shapes of a noise variance: number, diagonal or matrix, and which of them a manifold allows."""
 
 from jaxtyping import Array, Float
 
@@ -18,12 +18,12 @@ def is_matrix(variance: Array, x: Array) -> bool:
 
 
 def is_one_number(a: Float[Array, "..."], manifold: Manifold) -> bool:
-    """Whether it is the same along all coordinates of a point."""
+    """Whether a friction or a variance is the same along all coordinates of a point."""
     return all(axis == 1 for axis in a.shape[-manifold.event_ndim :])
 
 
 def check_variance_fits(manifold: Manifold, x: Array, variance: Float[Array, "..."] | None) -> None:
-    """Raise ValueError where a noise variance is more than the manifold has a meaning for."""
+    """Raise ValueError where the manifold does not allow a noise variance of this shape."""
     if variance is None or is_one_number(variance, manifold):
         return
     if manifold.event_ndim > 1 and is_matrix(variance, x):

@@ -103,7 +103,7 @@ def _moves_on_threads(log_theta, shape, log_growth, log_scale, family, out) -> N
 
 
 def _on_threads(size: int) -> bool:
-    """Whether so many moves are worth the threads, which are started then."""
+    """Whether a vector of this size is moved by several threads; starts them if so."""
     if size < WORTH_THREADS:
         return False
     start_threads()

@@ -20,7 +20,7 @@ _TO_SIGNED_UNIT = 2.0**-52
 _TO_UNIT = 2.0**-53
 
 
-def layers(tail: float, tail_area: float, density, inverse) -> tuple[np.ndarray, np.ndarray]:
+def ziggurat_layers(tail: float, tail_area: float, density, inverse) -> tuple[np.ndarray, np.ndarray]:
     """Widths ``[257]`` of the layers from the bottom up, and the density at them.
 
     Args:
@@ -38,20 +38,20 @@ def layers(tail: float, tail_area: float, density, inverse) -> tuple[np.ndarray,
     return widths, np.array([density(width) for width in widths])
 
 
-_NORMAL_WIDTH, _NORMAL_HEIGHT = layers(
+_NORMAL_WIDTH, _NORMAL_HEIGHT = ziggurat_layers(
     _NORMAL_TAIL,
     math.sqrt(math.pi / 2) * math.erfc(_NORMAL_TAIL / math.sqrt(2)),
     lambda x: math.exp(-0.5 * x * x),
     lambda y: math.sqrt(-2 * math.log(y)),
 )
-_EXPONENTIAL_WIDTH, _EXPONENTIAL_HEIGHT = layers(
+_EXPONENTIAL_WIDTH, _EXPONENTIAL_HEIGHT = ziggurat_layers(
     _EXPONENTIAL_TAIL, math.exp(-_EXPONENTIAL_TAIL), lambda x: math.exp(-x), lambda y: -math.log(y)
 )
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _normal_edge(layer: np.int64, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
-    """Outside the rectangle that lies within the density: whether ``x``, or a draw of the tail, is taken."""
+    """In a layer's wedge or in the tail: whether the point is accepted, its abscissa, and the stream."""
     if layer == 0:  # Marsaglia's tail
         while True:
             first, stream = uniform(stream)
@@ -66,6 +66,7 @@ def _normal_edge(layer: np.int64, x: float, stream: np.uint64) -> tuple[bool, fl
 
 @numba.njit(cache=True, error_model="numpy")
 def _exponential_edge(layer: np.int64, x: float, stream: np.uint64) -> tuple[bool, float, np.uint64]:
+    """The same for the exponential law."""
     height, stream = uniform(stream)
     if layer == 0:  # the tail of an exponential is one
         return True, _EXPONENTIAL_TAIL - math.log(height), stream

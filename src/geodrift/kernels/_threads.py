@@ -1,4 +1,4 @@
-"""Numba's threads, started so that they give their cores up when they have nothing to do."""
+"""Numba's threads, started so that they free their cores soon after their work."""
 
 import functools
 import os
@@ -8,7 +8,7 @@ import numba
 # Turns of the loop in which a thread waits before it sleeps. GNU OpenMP's own choice amounts to milliseconds,
 # in which a waiting thread keeps the core that another one needs: the BLAS's, XLA's, or another process's.
 SPIN_COUNT = "1000"
-CHOICES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+SPIN_VARIABLES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 @functools.cache
@@ -16,13 +16,14 @@ def start_threads() -> None:
     """Start numba's threads, once, with a short spin.
 
     GNU OpenMP reads the environment when it is loaded, which numba does when its threads start. So this is
-    called before the first parallel kernel, and the environment is left as it was. Whoever sets one of
-    `CHOICES` keeps it; where OpenMP is loaded already, or another threading layer is used, nothing changes.
+    called before the first parallel kernel, and the environment is left as it was. A user who sets one of
+    `SPIN_VARIABLES` keeps it; where OpenMP is loaded already, or another threading layer is used, nothing
+    changes.
     """
-    if any(name in os.environ for name in CHOICES):
+    if any(name in os.environ for name in SPIN_VARIABLES):
         return
-    os.environ[CHOICES[0]] = SPIN_COUNT
+    os.environ[SPIN_VARIABLES[0]] = SPIN_COUNT
     try:
         numba.get_num_threads()  # starts them
     finally:
-        del os.environ[CHOICES[0]]
+        del os.environ[SPIN_VARIABLES[0]]

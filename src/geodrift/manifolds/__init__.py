@@ -1,4 +1,4 @@
-"""Spaces with a closed-form geodesic, in the coordinates of the space around them."""
+"""Spaces with a closed-form geodesic, in the coordinates of the ambient space."""
 
 from geodrift.manifolds._ball import Ball as Ball
 from geodrift.manifolds._base import Manifold as Manifold

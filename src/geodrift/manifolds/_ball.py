@@ -10,11 +10,11 @@ from geodrift.manifolds._embedded import Flat
 
 
 class Ball(Flat):
-    """Vectors of R^n of norm 1 or less, with the flat metric; free motion bounces off the sphere.
+    """Vectors of R^n of norm 1 or less, with the flat metric; geodesics are reflected at the sphere.
 
-    Densities are with respect to Lebesgue measure in the ball, up to the sphere. The reflected flight has a
-    closed form, for any number of bounces. Lan, Zhou and Shahbaba (2014) lift the ball to a sphere of one
-    more dimension, whose change of measure is infinite at the boundary; reflection has none and is exact.
+    Densities are with respect to Lebesgue measure in the ball, up to the sphere. The reflected geodesic
+    has a closed form, for any number of bounces. Lan, Zhou and Shahbaba (2014) lift the ball to a sphere of
+    one more dimension, whose change of measure is infinite at the boundary; reflection has none and is exact.
 
     Args:
         n: Number of coordinates, the length of the last axis.
@@ -47,7 +47,7 @@ class Ball(Flat):
         t = jnp.asarray(t, x.dtype)
         straight = x + t * v
         meets = _dot(straight, straight) > 1
-        # What never meets the sphere must not divide by its speed, in the unused branch neither.
+        # A line that never meets the sphere must not divide by its speed, not even in the unused branch.
         direction = jnp.where(t < 0, -1, 1).astype(x.dtype)
         safe = jnp.where(meets, direction * v, jnp.ones_like(v))
         bounced, velocity = _bounce(x, safe, jnp.abs(t))

@@ -12,7 +12,7 @@ from geodrift._types import Position, RandomKey, Scalar, Tangent
 
 
 class Manifold(eqx.Module):
-    r"""A space with a closed-form geodesic, in the coordinates of the space around it.
+    r"""A space with a closed-form geodesic, in the coordinates of the ambient space.
 
     Points x and tangent vectors v are arrays ``[..., n]``: a manifold acts on the last axis and batches over
     the axes in front, so ``[K, V]`` on ``Sphere(V)`` is K independent points. Where a point is a matrix,
@@ -24,15 +24,15 @@ class Manifold(eqx.Module):
     event_ndim: ClassVar[int] = 1
     """Axes of one point: 1 for a vector, 2 for a matrix."""
 
-    # By structure and shapes, which equal manifolds share: so that a bound method can be given to `jax.jit`,
-    # which hashes what it compiles; arrays and dicts have no hash.
+    # The hash is that of structure and shapes, which equal manifolds share: `jax.jit` hashes a bound method
+    # that it compiles, and the fields, arrays and dicts, have no hash.
     def __hash__(self) -> int:
         leaves, structure = jax.tree.flatten(self)
         return hash((structure, tuple(jnp.shape(leaf) for leaf in leaves)))
 
     @abc.abstractmethod
     def project(self, x: Position) -> Position:
-        """The point of the manifold that repairs a slightly wrong ``x``; the identity on the manifold."""
+        """A point of the manifold near ``x``, to undo rounding errors; the identity on the manifold."""
 
     @abc.abstractmethod
     def to_tangent(self, x: Position, u: Tangent) -> Tangent:
@@ -48,7 +48,7 @@ class Manifold(eqx.Module):
 
     @abc.abstractmethod
     def geodesic(self, x: Position, v: Tangent, t: float | Scalar) -> tuple[Position, Tangent]:
-        """Position and velocity after time ``t`` of free motion, with round-off repaired.
+        """Position and velocity after time ``t`` of free motion, with rounding errors undone.
 
         Safe, in value and derivative, at zero velocity. Differentiable forward (`jax.jvp`); backward too
         unless the class says otherwise. No sampler needs either.
@@ -63,7 +63,7 @@ class Manifold(eqx.Module):
         r"""A draw of the velocity's law at unit temperature.
 
         Its covariance is the inverse metric on the tangent space: :math:`\Lambda(x)` where the metric is that
-        of the space around, and in general the matrix that `riemannian_gradient` multiplies by.
+        of the ambient space, and in general the matrix that `riemannian_gradient` multiplies by.
         """
 
     @abc.abstractmethod
@@ -72,4 +72,4 @@ class Manifold(eqx.Module):
 
     @abc.abstractmethod
     def residual(self, x: Position) -> Float[Array, ""]:
-        """Largest distance of a coordinate condition from being met; 0 on the manifold."""
+        """Largest violation of an equation or a bound that defines the manifold; 0 on it, up to rounding."""

@@ -1,4 +1,4 @@
-"""Straight flights with exact reflection at flat walls."""
+"""Billiards: straight lines with exact reflection at flat walls."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,13 +18,15 @@ class Wall(NamedTuple):
 
 
 class _Flight(NamedTuple):
+    """A flight under way."""
+
     x: Float[Array, "*batch n"]
     v: Float[Array, "*batch n"]
     time_left: Float[Array, "*batch 1"]
     bounces: Int[Array, ""]
 
 
-def fly(
+def billiard_flow(
     x: Float[Array, "*batch n"],
     v: Float[Array, "*batch n"],
     t: float | Scalar,
@@ -43,8 +45,8 @@ def fly(
         x: Positions.
         v: Velocities.
         t: Time.
-        next_wall: The wall met next from positions and velocities.
-        max_bounces: Where to give up.
+        next_wall: ``next_wall(x, v)``: the wall that is met next.
+        max_bounces: Largest number of reflections.
     """
     t = jnp.asarray(t, x.dtype)
     direction = jnp.where(t < 0, -1, 1).astype(x.dtype)
@@ -69,7 +71,7 @@ def fly(
 
 
 def time_to_wall(distance: Float[Array, "..."], approach: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Time until a distance that shrinks at this speed is 0; infinite where it does not shrink."""
+    """Time until a wall is met, from its distance and the speed towards it; infinite if that is 0 or less."""
     towards = approach > 0
     times = jnp.where(towards, distance / jnp.where(towards, approach, 1), jnp.inf)
     # Rounding may leave a point just behind a wall, which is then met now, not in the past.

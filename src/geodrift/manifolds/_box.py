@@ -15,11 +15,11 @@ def _as_array(bounds: object) -> Array:
 
 
 class Box(Flat):
-    """Vectors between a lower and an upper bound for each coordinate; free motion bounces off the walls.
+    """Vectors between a lower and an upper bound for each coordinate; geodesics are reflected at the walls.
 
     The metric is flat and densities are with respect to Lebesgue measure in the box, up to the walls: a
-    truncated normal is the normal log density as it is. The reflected flight has a closed form. Lan, Zhou and
-    Shahbaba (2014) reach such sets through a sphere, whose change of measure is infinite at the walls;
+    truncated normal is the normal log density as it is. The reflected geodesic has a closed form. Lan, Zhou
+    and Shahbaba (2014) reach such sets through a sphere, whose change of measure is infinite at the walls;
     reflection has none and is exact.
 
     Args:

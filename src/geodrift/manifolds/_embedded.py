@@ -1,4 +1,4 @@
-"""What manifolds with the metric of the space around them share."""
+"""Base classes of manifolds that have the metric of the ambient space."""
 
 import abc
 import math
@@ -12,7 +12,7 @@ from geodrift.manifolds._base import Manifold
 
 
 class Embedded(Manifold):
-    r"""A manifold whose metric is that of the space around it.
+    r"""A manifold whose metric is that of the ambient space.
 
     The Riemannian gradient is then the tangent part of the derivative and the velocity's law at unit
     temperature :math:`N(0, \Lambda(x))`. A subclass gives the shape and the dimension of a point and the rest

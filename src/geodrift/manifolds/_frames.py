@@ -1,4 +1,4 @@
-"""Matrices with orthonormal columns, and the three manifolds that are made of them."""
+"""Base class of the Stiefel, orthogonal and Grassmann manifolds."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from geodrift.manifolds._embedded import Embedded
 
 
 class Frames(Embedded):
-    """What manifolds of matrices with orthonormal columns share."""
+    """A manifold whose points are matrices with orthonormal columns."""
 
     event_ndim = 2
 
@@ -36,8 +36,8 @@ class Frames(Embedded):
         return jnp.max(jnp.abs(transpose(x) @ x - jnp.eye(x.shape[-1], dtype=x.dtype)))
 
 
-def repair(x: Float[Array, "*batch n p"]) -> Float[Array, "*batch n p"]:
-    """One step of Newton's method to the nearest orthonormal matrix: it squares an error of rounding size."""
+def newton_schulz_step(x: Float[Array, "*batch n p"]) -> Float[Array, "*batch n p"]:
+    """One Newton-Schulz step to the nearest matrix with orthonormal columns; it squares the (small) error."""
     return x @ (1.5 * jnp.eye(x.shape[-1], dtype=x.dtype) - 0.5 * (transpose(x) @ x))
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Scalar
-from geodrift.manifolds._frames import Frames, repair, transpose
+from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import cos_and_sinc
 
 
@@ -18,7 +18,7 @@ class Grassmann(Frames):
     ``p (n - p)``. Statistics of draws should be functions of the projection matrix ``x x'``.
 
     Args:
-        n: Rows: the dimension of the space around.
+        n: Rows: the dimension of the ambient space.
         p: Columns: the dimension of a subspace.
 
     Raises:
@@ -63,5 +63,5 @@ class Grassmann(Frames):
         t = jnp.asarray(t, x.dtype)
         square = transpose(v) @ v
         cosine, sinc = cos_and_sinc(t * t * square)
-        arrived = repair(x @ cosine + v @ (t * sinc))
+        arrived = newton_schulz_step(x @ cosine + v @ (t * sinc))
         return arrived, self.to_tangent(arrived, v @ cosine - x @ (t * square @ sinc))

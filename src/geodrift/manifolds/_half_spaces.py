@@ -8,24 +8,24 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds._billiard import Wall, fly, time_to_wall
+from geodrift.manifolds._billiard import Wall, billiard_flow, time_to_wall
 from geodrift.manifolds._embedded import Flat
 
 
 class HalfSpaces(Flat):
-    r"""The x of R^n with :math:`A x \le b`, a polytope if bounded; free motion bounces off the walls.
+    r"""The x of R^n with :math:`A x \le b`, a polytope if bounded; geodesics are reflected at the walls.
 
     The metric is flat and densities are with respect to Lebesgue measure in the set, up to the walls: a
-    normal law truncated by linear inequalities is the normal log density as it is. The flight is reflected
-    exactly at each wall, one after the other; where the walls are those of a `Box`, that is faster.
+    normal law truncated by linear inequalities is the normal log density as it is. A geodesic is
+    reflected exactly at each wall, one after the other; where the walls are those of a box, `Box` is faster.
 
     Args:
-        normals: A, ``[m, n]``: the outward normal of each wall, of any length but 0.
+        normals: A, ``[m, n]``: the outward normal of each wall, of any length except 0.
         offsets: b, ``[m]``.
         interior: A point strictly inside, ``[n]``, where random points start. None takes the centre of the
             largest ball that fits in the set, or of some ball of radius 1 if there is no largest.
-        max_bounces: A flight that would bounce more often than this ends early, in the middle of a leg.
-            Only an absurdly long time does, or a speed without meaning, from a force infinite at a wall.
+        max_bounces: A geodesic that would be reflected more often than this ends early, between two walls.
+            Only a very long time needs as many, or a speed that comes from a force infinite at a wall.
 
     Raises:
         ValueError: The shapes do not fit, a normal is 0, nothing is inside, or ``interior`` is not.
@@ -71,7 +71,7 @@ class HalfSpaces(Flat):
         return self.interior.shape
 
     def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """Along the line to the interior point, until within all walls."""
+        """A point outside is moved towards the interior point until it is within all walls."""
         self.check_shape(x)
         centre = self.interior.astype(x.dtype)
         outward = (x - centre) @ self.normals.astype(x.dtype).T
@@ -85,11 +85,11 @@ class HalfSpaces(Flat):
     ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
         """A straight line with exact reflections."""
         self.check_shape(x)
-        arrived, velocity = fly(x, v, t, self._next_wall, self.max_bounces)
+        arrived, velocity = billiard_flow(x, v, t, self._next_wall, self.max_bounces)
         return self.project(arrived), velocity
 
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
-        """Where a flight of unit time from the interior point ends, its velocity standard normal."""
+        """The end of a geodesic of unit time from the interior point, with a standard normal velocity."""
         velocity = jax.random.normal(key, (*shape, *self.point_shape))
         start = jnp.broadcast_to(self.interior.astype(velocity.dtype), velocity.shape)
         return self.geodesic(start, velocity, 1.0)[0]

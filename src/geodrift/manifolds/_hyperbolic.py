@@ -81,7 +81,7 @@ class Hyperbolic(Manifold):
         return arrived, _with_first(_dot(arrived[..., 1:], velocity[..., 1:]) / arrived[..., :1], velocity)
 
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch m"]:
-        """Where a standard normal velocity leads from the origin in unit time; there is no uniform law."""
+        """The end of a geodesic of unit time from the origin, with a standard normal velocity."""
         velocity = jax.random.normal(key, (*shape, self.n))
         origin = jnp.zeros((*shape, self.n + 1), velocity.dtype).at[..., 0].set(1)
         return self.geodesic(origin, _from_origin(origin, velocity), 1.0)[0]
@@ -96,7 +96,7 @@ class Hyperbolic(Manifold):
         return math.prod(shape[:-1]) * self.n
 
     def residual(self, x: Float[Array, "*batch m"]) -> Scalar:
-        """Largest relative deviation of a first coordinate from what the others say."""
+        """Largest relative deviation of a first coordinate from the value that the others imply."""
         first = self.project(x)[..., 0]
         return jnp.max(jnp.abs(x[..., 0] - first) / first)
 

@@ -69,7 +69,7 @@ def cos_and_sinc(
 def _doublings(norm: Float[Array, "*batch"], limit: float, base: float) -> Float[Array, "*batch"]:
     """How often a norm is to be divided by ``base`` to be below the limit."""
     steps = jnp.ceil(jnp.log(jnp.maximum(norm / limit, 1)) / math.log(base))
-    # What is not finite is not worth a step.
+    # Infinity would never be small enough: no doublings, and the result is not finite either.
     return jax.lax.stop_gradient(jnp.where(jnp.isfinite(steps), steps, 0))
 
 

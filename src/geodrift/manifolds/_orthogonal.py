@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds._frames import Frames, repair, transpose
+from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import expm
 
 
@@ -17,7 +17,7 @@ class Orthogonal(Frames):
 
     The group has two components, of determinant 1 and -1, and no continuous path leads from one to the other:
     a chain has the law of the target *within the component where it starts*. `random_point` takes either
-    with probability 1/2. Where the target gives the components different mass, chains do not tell.
+    with probability 1/2. How the target's mass is divided between the components, no chain tells.
 
     Args:
         n: Rows and columns.
@@ -52,7 +52,7 @@ class Orthogonal(Frames):
         self.check_shape(x)
         a = transpose(x) @ v
         a = (a - transpose(a)) / 2
-        arrived = repair(x @ expm(jnp.asarray(t, x.dtype) * a))
+        arrived = newton_schulz_step(x @ expm(jnp.asarray(t, x.dtype) * a))
         return arrived, arrived @ a
 
 

@@ -10,7 +10,7 @@ from geodrift.manifolds._embedded import Flat
 
 
 class PositiveOrthant(Flat):
-    """Vectors of n non-negative numbers, with the flat metric of R^n; free motion bounces off the walls.
+    """Vectors of n non-negative numbers, with the flat metric of R^n; geodesics are reflected at the walls.
 
     Densities are with respect to Lebesgue measure, as a Gamma's or a truncated normal's is written, up to and
     including the walls, where they need not vanish. That is why the metric is the flat one. Under the other

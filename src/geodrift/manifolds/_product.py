@@ -90,11 +90,13 @@ class Product(Manifold):
         return jnp.max(jnp.stack(self._each(lambda m, xi: m.residual(xi), x)))
 
     def _each(self, fn: Callable[..., Any], *trees: PyTree) -> list:
+        """``fn(manifold, leaf of the first tree, leaf of the second, ..)`` for each leaf, as a list."""
         structure = jax.tree.structure(trees[0])
         columns = [structure.flatten_up_to(tree) for tree in trees]
         return [fn(*row) for row in zip(leaf_manifolds(self, trees[0]), *columns, strict=True)]
 
     def _map(self, fn: Callable[..., Any], *trees: PyTree) -> PyTree:
+        """The same as a tree."""
         return jax.tree.unflatten(jax.tree.structure(trees[0]), self._each(fn, *trees))
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift.manifolds._billiard import Wall, fly, time_to_wall
+from geodrift.manifolds._billiard import Wall, billiard_flow, time_to_wall
 from geodrift.manifolds._embedded import Embedded
 
 
@@ -18,8 +18,8 @@ class Simplex(Embedded):
 
     Args:
         n: Number of coordinates, the length of the last axis.
-        max_bounces: A geodesic that would bounce more often than this ends early, in the middle of a leg.
-            Only an absurdly long time does, or a speed without meaning, from a force infinite at a face.
+        max_bounces: A geodesic that would be reflected more often than this ends early, between two faces.
+            Only a very long time needs as many, or a speed that comes from a force infinite at a face.
 
     Raises:
         ValueError: ``n`` is less than 2 or ``max_bounces`` less than 1.
@@ -65,7 +65,7 @@ class Simplex(Embedded):
     ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
         """A straight line with exact reflections."""
         self.check_shape(x)
-        arrived, velocity = fly(x, v, t, _next_face, self.max_bounces)
+        arrived, velocity = billiard_flow(x, v, t, _next_face, self.max_bounces)
         arrived = self.project(arrived)
         return arrived, self.to_tangent(arrived, velocity)
 

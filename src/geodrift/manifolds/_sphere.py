@@ -53,7 +53,7 @@ class Sphere(Embedded):
     def geodesic(
         self, x: Float[Array, "*batch n"], v: Float[Array, "*batch n"], t: float | Scalar
     ) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
-        """The great circle of velocity ``v`` through ``x``; Liu et al. (2016), eq. (9)."""
+        """The great circle of velocity ``v`` through ``x``; Liu et al. (2016), eq. (7)."""
         t = jnp.asarray(t, x.dtype)
         speed_squared = jnp.sum(v * v, axis=-1, keepdims=True)
         cosine, sinc = _cos_and_sinc(speed_squared * t * t)

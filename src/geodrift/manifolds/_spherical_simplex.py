@@ -12,9 +12,9 @@ from geodrift.manifolds._sphere import Sphere
 class SphericalSimplex(Sphere):
     r"""Probability vectors of length n as :math:`\theta = x^2` with x on the unit sphere of R^n.
 
-    Positions are the x: use `to_simplex` on the draws. Every sign of x stands for the same :math:`\theta`,
-    so there is no boundary. A density over :math:`\theta` becomes one over x by `lift`; a Dirichlet with all
-    parameters 1/2 becomes the uniform law. Byrne & Girolami (2013), section 4.2.
+    Positions are the x: use `to_simplex` on the draws. The signs of x do not change
+    :math:`\theta`, and there is no boundary. A density over :math:`\theta` becomes one over x by `lift`; a
+    Dirichlet with all parameters 1/2 becomes the uniform law. Byrne & Girolami (2013), section 4.2.
 
     Args:
         n: Number of coordinates, the length of the last axis.

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Scalar
-from geodrift.manifolds._frames import Frames, repair, transpose
+from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import expm
 
 
@@ -19,7 +19,7 @@ class Stiefel(Frames):
     the space has two components, as `Orthogonal` says.
 
     Args:
-        n: Rows: the dimension of the space around.
+        n: Rows: the dimension of the ambient space.
         p: Columns: the number of vectors in a frame.
 
     Raises:
@@ -68,6 +68,6 @@ class Stiefel(Frames):
         w = jnp.block([[2 * a, -s * (transpose(across) @ across)], [diagonal, jnp.zeros_like(a)]])
         basis = jnp.concatenate([x, across], axis=-1)
         turn, spin = basis @ expm(t * w), expm(-t * a)
-        arrived = repair(turn[..., : self.p] @ spin)
+        arrived = newton_schulz_step(turn[..., : self.p] @ spin)
         velocity = (turn[..., : self.p] @ a + turn[..., self.p :] * s) @ spin
         return arrived, self.to_tangent(arrived, velocity)

@@ -34,7 +34,7 @@ class Torus(Flat):
         return (self.n,)
 
     def project(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        r"""Whole turns taken off, into :math:`[-\pi, \pi)`."""
+        r"""Angles modulo :math:`2 \pi`, in :math:`[-\pi, \pi)`."""
         self.check_shape(x)
         return x - 2 * jnp.pi * jnp.floor((x + jnp.pi) / (2 * jnp.pi))
 

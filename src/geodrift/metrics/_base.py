@@ -58,9 +58,9 @@ class Metric(eqx.Module):
         return divergence(self.inverse_sqrt, x)
 
     def reflect(self, x: Position) -> tuple[Position, Tangent]:
-        """A proposal brought into the chart's domain by mirrors, and +1 or -1 for each entry.
+        """The proposal reflected into the chart's domain, and the sign by which each entry was multiplied.
 
-        A momentum is multiplied by the signs. The identity where the domain is all of space.
+        The signs, +1 or -1, multiply a momentum too. The identity where the domain is all of space.
         """
         return x, jax.tree.map(jnp.ones_like, x)
 

@@ -48,6 +48,8 @@ class Dense(Metric):
 
 
 class _Eigen(NamedTuple):
+    """Eigenvalues and eigenvectors (in columns) of a symmetric matrix."""
+
     values: Float[Array, "*batch n"]
     vectors: Float[Array, "*batch n n"]
 
@@ -73,7 +75,7 @@ def _symmetric_sqrt_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
 
 
 def _root(matrix: Float[Array, "*batch n n"]) -> _Eigen:
-    """The eigenvalues' roots, and the eigenvectors."""
+    """Square roots of the eigenvalues, and the eigenvectors."""
     values, vectors = jnp.linalg.eigh((matrix + jnp.swapaxes(matrix, -1, -2)) / 2)
     rounding = matrix.shape[-1] * jnp.finfo(matrix.dtype).eps * jnp.max(jnp.abs(values), -1, keepdims=True)
     return _Eigen(jnp.sqrt(jnp.where(values < -rounding, jnp.nan, jnp.maximum(values, 0))), vectors)

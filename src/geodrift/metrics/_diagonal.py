@@ -13,7 +13,7 @@ from geodrift.metrics._base import Metric
 
 
 class DiagonalMetric(Metric):
-    """What the diagonal metrics share: all but ``inverse_diagonal`` and the divergences."""
+    """Base class of diagonal metrics: all methods but ``inverse_diagonal`` and the divergences."""
 
     def apply(self, x: Position, u: Tangent) -> Tangent:
         """Entry by entry."""
@@ -86,7 +86,7 @@ def _is_scalar(value: PyTree) -> bool:
 
 
 def _spread(value: PyTree, x: Position) -> PyTree:
-    """The value, or a scalar value at every entry."""
+    """``value``, broadcast to every entry of x if it is a scalar."""
     if _is_scalar(value):
         return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), x)
     return value

@@ -4,8 +4,9 @@ The coordinates are K independent gammas (or their logarithms) under the prior, 
 of the sum. The likelihood does not see the scale. Two log densities in these coordinates give the same
 posterior Dirichlet(alpha + counts):
 
-* gammas on the prior: ``log_posterior(x, alpha, counts)``. The scale keeps the law Gamma(sum alpha), and
-  the pull of the data on :math:`\pi` is n h over the scale in one step, which must stay below 1;
+* gammas on the prior: ``log_posterior(x, alpha, counts)``. The scale keeps the law Gamma(sum alpha). In
+  one step of size h the n counts pull :math:`\pi` by the fraction n h / scale of its distance from the
+  observed shares, and that fraction must stay below 1;
 * gammas on the posterior: ``log_prior(x, alpha + counts)``, whose drift is linear in the expanded mean. From
   a minibatch: ``log_prior(x, alpha)`` and the likelihood :math:`\sum_k n_k \log \theta_k`, without the norm.
 """

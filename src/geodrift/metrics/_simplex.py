@@ -1,4 +1,4 @@
-"""What the four parameterisations of the simplex share; Patterson & Teh (2013), Table 1."""
+"""Base class of the four parameterisations of the simplex; Patterson & Teh (2013), Table 1."""
 
 import abc
 

@@ -1,13 +1,22 @@
 """Models with a full posterior: each a specification, a chain, and a scikit-learn facade."""
 
+from typing import TYPE_CHECKING
+
 from geodrift._lazy import lazy
 
-__getattr__, __all__ = lazy(
-    __name__,
-    {
-        "latent_dirichlet_allocation": ("LatentDirichletAllocation",),
-        "spherical_admixture": ("SphericalAdmixture",),
-        "_registry": ("model_named", "model_of", "models"),
-        "kit": ("Answers", "Model", "create_run", "document_rows", "fit", "make_chains"),
-    },
-)
+if TYPE_CHECKING:
+    from geodrift.models._registry import model_named as model_named
+    from geodrift.models._registry import model_of as model_of
+    from geodrift.models._registry import models as models
+    from geodrift.models.kit import Answers as Answers
+    from geodrift.models.kit import Model as Model
+    from geodrift.models.kit import create_run as create_run
+    from geodrift.models.kit import document_rows as document_rows
+    from geodrift.models.kit import fit as fit
+    from geodrift.models.kit import make_chains as make_chains
+    from geodrift.models.latent_dirichlet_allocation import (
+        LatentDirichletAllocation as LatentDirichletAllocation,
+    )
+    from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture
+
+__getattr__, __all__ = lazy(__name__, __file__)

@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
-from geodrift.models.kit._model import Model
-from geodrift.models.kit._runs import KIND
+from geodrift.models.kit._model import KIND, Model
 
 FOLDERS = ("spherical_admixture", "latent_dirichlet_allocation")
 DEMONSTRATED = "sam"  # by `geodrift demo`

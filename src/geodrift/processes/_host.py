@@ -34,7 +34,8 @@ def host_cox_ingersoll_ross(
 
     log_theta, step_size = np.asarray(log_theta, np.float64), _checked_step(step_size)
     flat = np.ascontiguousarray(log_theta).ravel()
-    return cir_moves(flat, _like("shape", shape, log_theta), step_size, seed_of(key)).reshape(log_theta.shape)
+    shape = _as_vector("shape", shape, log_theta)
+    return cir_moves(flat, shape, step_size, seed_of(key)).reshape(log_theta.shape)
 
 
 def host_ornstein_uhlenbeck(
@@ -63,18 +64,18 @@ def host_ornstein_uhlenbeck(
 
     x, step_size = np.asarray(x, np.float64), _checked_step(step_size)
     noise = normals(x.size, seed_of(key)).reshape(x.shape)
-    mean, scale = (_like(name, a, x) for name, a in (("mean", mean), ("scale", scale)))
+    mean, scale = (_as_vector(name, a, x) for name, a in (("mean", mean), ("scale", scale)))
     mean, scale = (a.reshape(x.shape) if a.size > 1 else a[0] for a in (mean, scale))
     return x - np.expm1(-step_size) * (mean - x) + scale * np.sqrt(-np.expm1(-2 * step_size)) * noise
 
 
 def seed_of(key: RandomKey) -> int:
-    """64 bits that stand for a key."""
+    """A 64-bit seed for the compiled kernels, hashed from a random key."""
     words = np.ascontiguousarray(jax.random.key_data(key))
     return int.from_bytes(hashlib.blake2b(words.tobytes(), digest_size=8).digest(), "little")
 
 
-def _like(name: str, value: ArrayLike, like: np.ndarray) -> np.ndarray:
+def _as_vector(name: str, value: ArrayLike, like: np.ndarray) -> np.ndarray:
     """``value`` as a vector of one entry, or of as many as ``like`` has."""
     value = np.asarray(value, np.float64)
     if value.size == 1:

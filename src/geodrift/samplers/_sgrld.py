@@ -1,4 +1,4 @@
-"""Stochastic gradient Riemannian Langevin dynamics; Patterson & Teh (2013), eq. 9."""
+"""Stochastic gradient Riemannian Langevin dynamics; Patterson & Teh (2013), eqs. 3 to 5."""
 
 from geodrift.samplers._sgld import SGLD
 
@@ -6,7 +6,7 @@ from geodrift.samplers._sgld import SGLD
 class SGRLD(SGLD):
     r"""`SGLD` with a position-dependent metric, whose proposals are mirrored into the metric's chart.
 
-    Patterson & Teh (2013), eq. 9. On :class:`~geodrift.metrics.ExpandedMean` it is their sampler for
+    Patterson & Teh (2013), eqs. 3 to 5. On :class:`~geodrift.metrics.ExpandedMean` it is their sampler for
     probability vectors:
 
     .. math:: \theta \leftarrow |\theta + h (\hat n + \alpha - \theta - \hat n_\cdot \pi) +

@@ -1,33 +1,31 @@
 """What every model is made with: its specification, its chains in a run, and its answers."""
 
+from typing import TYPE_CHECKING
+
 from geodrift._lazy import lazy
 
-__getattr__, __all__ = lazy(
-    __name__,
-    {
-        "_answers": ("Answers",),
-        "_facade": ("Facade",),
-        "_held_out": ("HeldOutScore",),
-        "_model": ("Model", "Summary"),
-        "_runs": (
-            "corpus_of",
-            "create_run",
-            "document_frequencies",
-            "document_rows",
-            "fit",
-            "make_chains",
-            "memory_needed",
-        ),
-        "_settings": (
-            "ModelSettings",
-            "Numbers",
-            "OneOf",
-            "Positive",
-            "Setting",
-            "Share",
-            "Whole",
-            "YesNo",
-            "setting",
-        ),
-    },
-)
+if TYPE_CHECKING:
+    from geodrift.models.kit._answers import Answers as Answers
+    from geodrift.models.kit._chain import ModelChain as ModelChain
+    from geodrift.models.kit._facade import Facade as Facade
+    from geodrift.models.kit._held_out import HeldOutScore as HeldOutScore
+    from geodrift.models.kit._model import Model as Model
+    from geodrift.models.kit._model import Summary as Summary
+    from geodrift.models.kit._runs import corpus_of as corpus_of
+    from geodrift.models.kit._runs import create_run as create_run
+    from geodrift.models.kit._runs import document_frequencies as document_frequencies
+    from geodrift.models.kit._runs import document_rows as document_rows
+    from geodrift.models.kit._runs import fit as fit
+    from geodrift.models.kit._runs import make_chains as make_chains
+    from geodrift.models.kit._runs import memory_needed as memory_needed
+    from geodrift.models.kit._settings import ModelSettings as ModelSettings
+    from geodrift.models.kit._settings import Numbers as Numbers
+    from geodrift.models.kit._settings import OneOf as OneOf
+    from geodrift.models.kit._settings import Positive as Positive
+    from geodrift.models.kit._settings import Setting as Setting
+    from geodrift.models.kit._settings import Share as Share
+    from geodrift.models.kit._settings import Whole as Whole
+    from geodrift.models.kit._settings import YesNo as YesNo
+    from geodrift.models.kit._settings import setting as setting
+
+__getattr__, __all__ = lazy(__name__, __file__)

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import HostChain, Run
+from geodrift.driver import Run
+from geodrift.models.kit._chain import ModelChain
 
 
 class Answers(abc.ABC):
@@ -24,7 +25,7 @@ class Answers(abc.ABC):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
-    ) -> HostChain:
+    ) -> ModelChain:
         """A chain at its start; its ``config`` has the settings with every default resolved.
 
         Args:

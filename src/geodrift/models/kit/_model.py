@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from geodrift.models.kit._answers import Answers
 
 
+KIND = "model"  # of a run directory, in its config
+
+
 class Summary(NamedTuple):
     """The command that prints what was found: one for each kind of model, such as ``topics``."""
 

@@ -11,18 +11,18 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import NO_LENGTH, FitResult, HostChain, Labels, Length, Run, fit_to_run
-from geodrift.models.kit._model import Model
+from geodrift.driver import FitResult, Labels, Length, Run, fit_to_run
+from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._model import KIND, Model
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-KIND = "model"
 _FREQUENCIES = "document-frequencies.npy"
 _CORPUS = "corpus"
 
 
-def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[HostChain]:
+def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[ModelChain]:
     """The chains of a run as at its start: a function of the config and the corpus.
 
     Args:
@@ -45,7 +45,7 @@ def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[Ho
 
 
 def create_run(
-    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: list[HostChain]
+    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: list[ModelChain]
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
@@ -101,7 +101,7 @@ def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
         raise InputError(f"run {run.path} is incomplete: {_FREQUENCIES} is missing") from None
 
 
-def memory_needed(model: Model, chains: list[HostChain], num_draws: int) -> tuple[int, int]:
+def memory_needed(model: Model, chains: list[ModelChain], num_draws: int) -> tuple[int, int]:
     """Bytes of memory that the chains take while they move, and bytes of disk that draws may take."""
     state = sum(np.asarray(a).nbytes for chain in chains for a in chain.state().values())
     draw = sum(
@@ -125,9 +125,9 @@ def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matri
 
 def fit(
     model: Model,
-    chains: list[HostChain],
+    chains: list[ModelChain],
     run: Run,
-    length: Length = NO_LENGTH,
+    length: Length | None = None,
     console: "Console | None" = None,
 ) -> FitResult:
     """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""

@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import HostChain, Run
+from geodrift.driver import Run
+from geodrift.models.kit._chain import ModelChain
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -39,7 +40,7 @@ class LatentDirichletAnswers(TopicAnswers):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
-    ) -> HostChain:
+    ) -> ModelChain:
         """See `Answers.chain`."""
         return Chain(training, settings, seed=seed, chain=chain, held_out=held_out)
 
@@ -66,12 +67,15 @@ class LatentDirichletAnswers(TopicAnswers):
         """The most probable words."""
         return summarise_topics(topics, vocabulary, top=top)
 
-    def score(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> dict[str, Any]:
+    def score(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Perplexity by document completion, coherence, exclusivity and diversity, in one table.
 
         A tenth of each document's words are scored given the others; coherence looks words up in the
         documents given.
         """
+        del options
         top = min(10, rows.shape[1])
         scores = evaluate(rows, draws["topics"], _prior(run, draws), seed=seed, top=top)
         return scores.pop("completion") | scores

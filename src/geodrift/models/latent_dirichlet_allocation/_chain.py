@@ -6,18 +6,19 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.driver import HostChain, ShownMetric, Variable
+from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import LDA_DOCUMENT_ORDER
+from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import KeptAssignments
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 
 
-class Chain(HostChain):
+class Chain(ModelChain):
     """Samples the topics of one corpus.
 
     Each step takes the next documents of a random order of the corpus, a new order for each pass, and hands
@@ -75,7 +76,7 @@ class Chain(HostChain):
         return found
 
     @property
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """Settings, seed and sizes, for JSON."""
         sizes = {
             "documents": self.source.num_documents,
@@ -121,7 +122,7 @@ class Chain(HostChain):
     def _move(self) -> TopicMove:
         source, settings = self.source, self.settings
         if settings.method == "gibbs":
-            return KeptAssignments(source, settings, self.seed, self.chain)
+            return CollapsedGibbs(source, settings, self.seed, self.chain)
         sizes = source.num_documents, source.num_words, source.num_tokens
         return ScaledCounts(*sizes, settings, self.seed, self.chain, source.starts)
 

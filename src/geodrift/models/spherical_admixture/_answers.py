@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import HostChain, Run
+from geodrift.driver import Run
+from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
@@ -19,6 +20,7 @@ from geodrift.models.spherical_admixture.evaluation._summaries import (
     expected_topics,
     summarise_topics,
 )
+from geodrift.models.spherical_admixture.model import THETA_DRAWS
 from geodrift.models.topics._alignment import common_order
 from geodrift.models.topics._answers import Draws, TopicAnswers
 
@@ -37,7 +39,7 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
-    ) -> HostChain:
+    ) -> ModelChain:
         """See `Answers.chain`; held-out counts are weighted like the training part."""
         aside = None
         if held_out is not None:
@@ -65,9 +67,10 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         return summarise_topics(topics, vocabulary, top=top)
 
     def score(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, theta_draws: int = 200
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Log-perplexity with J = ``theta_draws`` mixtures from their prior."""
+        theta_draws = options.get(THETA_DRAWS.name, THETA_DRAWS.default)
         settings, empty = run.config["settings"], int((np.diff(rows.indptr) == 0).sum())
         value = log_perplexity(
             rows,

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
-from geodrift.driver import HostChain, ShownMetric, Variable
+from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
+from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
@@ -31,7 +32,7 @@ MIXTURE_ADAPTATION = 0.05
 ADAPTATION_DECAY = 20.0  # passes over the corpus after which the adaptation has fallen to a half
 
 
-class Chain(HostChain):
+class Chain(ModelChain):
     """Samples topics and mixtures of one corpus.
 
     The posterior is Eq. (9) of Liu et al. 2016 (see `TopicPrior`). Topics are [K, V] float32 with unit rows,
@@ -100,7 +101,7 @@ class Chain(HostChain):
         }
 
     @property
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """Settings, seed and sizes, for JSON."""
         sizes = {
             "documents": self.source.num_documents,

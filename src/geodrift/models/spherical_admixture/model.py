@@ -5,6 +5,10 @@ from geodrift.models.kit._settings import Setting, Whole
 from geodrift.models.spherical_admixture._settings import Settings
 from geodrift.models.topics._command import COMPONENT, SUMMARY
 
+THETA_DRAWS = Setting(
+    "theta_draws", 200, Whole(1), "J, mixtures drawn from their prior.", "theta-draws", "theta_draws"
+)
+
 MODEL = Model(
     name="sam",
     title="the Spherical Admixture Model",
@@ -13,11 +17,7 @@ MODEL = Model(
     summary=SUMMARY,
     component=COMPONENT,
     evaluation_help="log-perplexity, under all draws unless told otherwise; compare only at equal N and J",
-    evaluation_options=(
-        Setting(
-            "theta_draws", 200, Whole(1), "J, mixtures drawn from their prior.", "theta-draws", "theta_draws"
-        ),
-    ),
+    evaluation_options=(THETA_DRAWS,),
     # Vectors may be negative, counts not.
     may_be_negative=lambda settings: settings.get("weighting") == "none",
     # A step holds the old state, the new one, the gradient and the noise.

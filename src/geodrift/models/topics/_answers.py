@@ -47,9 +47,9 @@ class TopicAnswers(Answers):
 
     @abc.abstractmethod
     def score(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, **options: Any
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Held-out scores under some draws."""
+        """Held-out scores under some draws; ``options`` are those of `evaluate`."""
 
     @abc.abstractmethod
     def mixtures(
@@ -98,7 +98,7 @@ class TopicAnswers(Answers):
             str(name): array[:, -length:].values.reshape(-1, *array.shape[2:])
             for name, array in posterior.data_vars.items()
         }
-        return self.score(run, rows, draws, seed=seed, **options) | {
+        return self.score(run, rows, draws, seed=seed, options=options) | {
             "topic_draws": chains * length,
             "chains": chains,
             "topic_draws_per_chain": length,

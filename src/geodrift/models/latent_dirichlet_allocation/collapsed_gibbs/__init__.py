@@ -1,1 +1,1 @@
-"""The default method: exact collapsed Gibbs sampling with partial updates."""
+"""The default method: collapsed Gibbs sampling of a minibatch of documents at each step, which is exact."""

@@ -24,7 +24,7 @@ SHAPE, RATE = 1.0, 1.0  # a and b
 
 @numba.njit(cache=True)
 def _most(starts: np.ndarray, assignments: np.ndarray, num_topics: int) -> int:
-    """The largest n_dk."""
+    """The largest n_dk, tokens of one document and topic."""
     numbers, most = np.zeros(num_topics, np.int64), 0
     for document in range(starts.shape[0] - 1):
         for topic in assignments[starts[document] : starts[document + 1]]:
@@ -37,7 +37,7 @@ def _most(starts: np.ndarray, assignments: np.ndarray, num_topics: int) -> int:
 
 @numba.njit(cache=True)
 def documents_above(starts: np.ndarray, assignments: np.ndarray, num_topics: int) -> np.ndarray:
-    """How many documents have n_dk > i, [i, k]."""
+    """The number of documents with n_dk > i, [i, k]."""
     above = np.zeros((_most(starts, assignments, num_topics), num_topics), np.int64)
     numbers = np.zeros(num_topics, np.int64)
     for document in range(starts.shape[0] - 1):
@@ -60,10 +60,10 @@ def draw_document_prior(
 
     Args:
         prior: alpha, float64.
-        starts: Where each document's tokens begin in ``assignments``, and their end.
+        starts: The place in ``assignments`` at which each document's tokens begin, and the end of the last.
         assignments: z of all tokens.
-        symmetric: Whether all components are one number, with the one prior Gamma(a, b).
-        rng: Source of random numbers.
+        symmetric: Whether all components are one number, which then has the prior Gamma(a, b).
+        rng: Generator of the random numbers.
 
     Returns:
         The new alpha, float64.
@@ -79,7 +79,7 @@ def draw_document_prior(
 
 
 def _log_beta(first: float, lengths: Int[np.ndarray, " D"], rng: np.random.Generator) -> np.ndarray:
-    """Logarithms of Beta(first, n_d) draws of the documents with tokens; no number is too small for them."""
+    """Logarithms of Beta(first, n_d) draws, one for each document with tokens; no draw underflows."""
     lengths = lengths[lengths > 0]
     # Gamma(s) = Gamma(s + 1) U^(1/s).
     one = (

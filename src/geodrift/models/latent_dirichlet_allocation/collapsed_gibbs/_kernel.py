@@ -1,34 +1,14 @@
-r"""Exact draws of topic assignments with the topics integrated out, on threads.
+"""Collapsed Gibbs draws of the tokens of two groups of documents, compiled; see `_sweeps` for what is drawn.
 
-The vocabulary is cut into parts, and a topic is :math:`\pi_{kw} = \rho_{kb}\, \psi_{kw}` for a word w of part
-b: by the aggregation of a Dirichlet, the parts' masses are :math:`\rho_k \sim \mathrm{Dirichlet}(V_b \eta)`,
-independent of :math:`\psi_{k,b} \sim \mathrm{Dirichlet}(\eta)` of the part's :math:`V_b` words. Given the
-masses, with the mixtures and the psi integrated out, a token of document d and word w has
-
-.. math:: p(z = k \mid \text{rest}) \propto
-    (\alpha_k + n_{dk})\, \rho_{kb}\, \frac{\eta + N_{kw}}{V_b \eta + N_{kb}},
-
-without the token itself in the counts (Griffiths and Steyvers 2004, eq. 5, within a part), and the masses
-given all assignments are :math:`\mathrm{Dirichlet}(V_b \eta + N_{kb})`.
-
-Groups of documents and parts of words that differ in both have no count in common: given the masses their
-tokens are independent, and a minibatch of as many groups as parts is gone through in as many phases, all
-groups of a phase at once, each with another part (a Latin square: Yan, Xu and Qi 2009). Theirs is
-approximate, since all parts share :math:`N_k`; with the masses drawn it is an exact Gibbs sampler.
-
-A draw is a chain of dependent operations and the next one of its group needs its result, so a thread that
-sweeps one group mostly waits. Each thread sweeps two groups at once, token by token: the processor works on
-one draw while it waits for the other (about 1.5 times as many draws a second; not a bit of them differs).
+Each draw needs the result of the one before it in its group, so a thread that sweeps one group mostly waits.
+Each thread therefore sweeps two groups, a token of the one and a token of the other in turn: the processor
+works on one draw while it waits for the other (about 1.5 times as many draws a second, the same draws).
 """
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
 
 from geodrift.kernels._random_streams import next_word, open_member
-from geodrift.kernels._streams import Family
-from geodrift.kernels._two_forms import TwoForms
-from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import (
     LANES,
     draw_place,
@@ -44,7 +24,7 @@ _ONE = np.float32(1.0)
 def _scales(
     masses: np.ndarray, in_part: np.ndarray, part_prior: float, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The scale rho / (V_b eta + N_kb), now and with one token more."""
+    """rho_kb / (V_b eta + N_kb) of each topic, at the present counts and with one token more."""
     scale, next_scale = np.zeros(size, np.float32), np.zeros(size, np.float32)
     for topic in range(masses.shape[0]):
         scale[topic] = masses[topic] / (part_prior + in_part[topic])
@@ -62,7 +42,13 @@ def _next_row(
     scale: np.ndarray,
     weights: np.ndarray,
 ) -> tuple[int, int, int]:
-    """The first row from ``row`` on with tokens of the part, and their places; its weights are set."""
+    """The next document from ``row`` on that has tokens of the part.
+
+    Its topics' weights (alpha_k + n_dk) rho_kb / (V_b eta + N_kb) are written to ``weights``.
+
+    Returns:
+        Its row, and the places of its first token of the part and of the token after the last.
+    """
     while row < last_row:
         if places[row, part] < places[row, part + 1]:
             for topic in range(weights.shape[0]):
@@ -73,7 +59,7 @@ def _next_row(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def _take_away(
+def _remove(
     topic: int,
     begin: int,
     numbers: np.ndarray,
@@ -85,7 +71,7 @@ def _take_away(
     next_scale: np.ndarray,
     weights: np.ndarray,
 ) -> None:
-    """A token that is to be drawn, from the counts."""
+    """Take a token that is to be drawn out of the counts."""
     numbers[topic] -= _ONE
     word_topic[begin + topic] -= 1
     in_part[topic] -= 1.0
@@ -95,7 +81,7 @@ def _take_away(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def _draw(
+def _draw_topic(
     begin: int,
     bits: np.uint64,
     word_topic: np.ndarray,
@@ -105,7 +91,7 @@ def _draw(
     weights: np.ndarray,
     sums: np.ndarray,
 ) -> int:
-    """A topic with probability proportional to its weight times (eta + N_kw)."""
+    """Draw a topic with probability proportional to its weight times (eta + N_kw)."""
     unit = np.float32(np.int64(bits >> np.uint64(1))) * _TO_UNIT
     topic = draw_place(weights, word_topic, begin, prior, blocks, unit, sums)
     if not weights[topic] > 0.0:
@@ -126,7 +112,7 @@ def _add(
     next_scale: np.ndarray,
     weights: np.ndarray,
 ) -> None:
-    """A token that has been drawn, to the counts."""
+    """Add a token that has been drawn to the counts."""
     numbers[topic] += _ONE
     word_topic[begin + topic] += 1
     in_part[topic] += 1.0
@@ -136,7 +122,7 @@ def _add(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _sweep_rest(
+def _finish_group(
     row: int,
     i: int,
     end: int,
@@ -157,25 +143,25 @@ def _sweep_rest(
     prior: np.float32,
     stream: np.uint64,
 ) -> None:
-    """What is left of a group's sweep, from token ``i`` of ``row`` on."""
+    """Sweep the rest of one group, from token ``i`` of ``row`` on."""
     size, num_topics = weights.shape[0], masses.shape[0]
     blocks = size // LANES
     while row < last_row:
         numbers = in_documents[row]
         for token in range(i, end):
             begin, topic = np.int64(words[token]) * size, np.int64(topics[token])
-            _take_away(
+            _remove(
                 topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights
             )
             bits, stream = next_word(stream)
-            topic = _draw(begin, bits, word_topic, prior, num_topics, blocks, weights, sums)
+            topic = _draw_topic(begin, bits, word_topic, prior, num_topics, blocks, weights, sums)
             _add(topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights)
             topics[token] = topic
         row, i, end = _next_row(row + 1, last_row, part, places, in_documents, scale, weights)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _sweep_two(
+def sweep_two_groups(
     pair: int,
     phase: int,
     places: np.ndarray,
@@ -189,11 +175,9 @@ def _sweep_two(
     prior: np.float32,
     family: np.uint64,
 ) -> None:
-    """One phase of two groups, a token of the one (a) and a token of the other (b) in turn.
-
-    Everything that is used in the loop has a name of its own: taken out of a tuple or of a larger array
-    there, its references are counted at every token.
-    """
+    """One phase of two groups, a token of the one (a) and a token of the other (b) in turn."""
+    # Each array has a variable of its own: where the loop takes an array out of a tuple or of a larger array,
+    # numba counts its references at every token.
     num_rows, num_parts = places.shape[0], places.shape[1] - 1
     size, num_topics = in_parts.shape[1], all_masses.shape[1]
     blocks = size // LANES
@@ -217,12 +201,12 @@ def _sweep_two(
         for _ in range(min(end_a - i, end_b - j)):
             at_a, at_b = np.int64(words[i]) * size, np.int64(words[j]) * size
             topic_a, topic_b = np.int64(topics[i]), np.int64(topics[j])
-            _take_away(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
-            _take_away(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
+            _remove(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
+            _remove(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
             bits_a, stream_a = next_word(stream_a)
             bits_b, stream_b = next_word(stream_b)
-            topic_a = _draw(at_a, bits_a, word_topic, prior, num_topics, blocks, weights_a, sums_a)
-            topic_b = _draw(at_b, bits_b, word_topic, prior, num_topics, blocks, weights_b, sums_b)
+            topic_a = _draw_topic(at_a, bits_a, word_topic, prior, num_topics, blocks, weights_a, sums_a)
+            topic_b = _draw_topic(at_b, bits_b, word_topic, prior, num_topics, blocks, weights_b, sums_b)
             _add(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
             _add(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
             topics[i], topics[j] = topic_a, topic_b
@@ -234,130 +218,5 @@ def _sweep_two(
     common = (places, words, topics, in_documents, word_topic)
     rest_a = (in_a, masses_a, prior_a, scale_a, next_a, weights_a, sums_a, prior, stream_a)
     rest_b = (in_b, masses_b, prior_b, scale_b, next_b, weights_b, sums_b, prior, stream_b)
-    _sweep_rest(row_a, i, end_a, last_a, part_a, *common, *rest_a)
-    _sweep_rest(row_b, j, end_b, last_b, part_b, *common, *rest_b)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _lay_out(
-    indptr: np.ndarray,
-    words: np.ndarray,
-    counts: np.ndarray,
-    ends: np.ndarray,
-    places: np.ndarray,
-    token_words: np.ndarray,
-) -> None:
-    """A document's tokens one by one, and where those of each part begin; the first place is there."""
-    part, token = 0, places[0]
-    for entry in range(indptr[0], indptr[1]):
-        while words[entry] >= ends[part]:
-            part += 1
-            places[part] = token
-        for _ in range(counts[entry]):
-            token_words[token] = words[entry]
-            token += 1
-    places[part + 1 :] = token
-
-
-def _redraw_collapsed(
-    indptr: np.ndarray,
-    words: np.ndarray,
-    counts: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    assignments: np.ndarray,
-    word_topic: np.ndarray,
-    in_parts: np.ndarray,
-    masses: np.ndarray,
-    part_priors: np.ndarray,
-    prior: np.float32,
-    doc_topic_prior: np.ndarray,
-    num_sweeps: int,
-    family: np.uint64,
-) -> None:
-    num_rows, num_parts, num_topics = starts.shape[0], part_priors.shape[0], masses.shape[1]
-    places = np.zeros((num_rows, num_parts + 1), np.int64)
-    num_tokens = np.int64(0)
-    for row in range(num_rows):
-        places[row, 0] = num_tokens
-        for entry in range(indptr[row], indptr[row + 1]):
-            num_tokens += counts[entry]
-    token_words, topics = np.empty(num_tokens, np.int32), np.empty(num_tokens, assignments.dtype)
-    in_documents = np.zeros((num_rows, in_parts.shape[1]), np.float32)
-    for row in numba.prange(num_rows):
-        _lay_out(indptr[row : row + 2], words, counts, ends, places[row], token_words)
-        begin, end = places[row, 0], places[row, num_parts]
-        topics[begin:end] = assignments[starts[row] : starts[row] + end - begin]
-        in_documents[row, :num_topics] = doc_topic_prior
-        for token in range(begin, end):
-            in_documents[row, topics[token]] += _ONE
-    for phase in range(num_sweeps * num_parts):
-        for pair in numba.prange((num_parts + 1) // 2):
-            _sweep_two(
-                pair,
-                phase,
-                places,
-                token_words,
-                topics,
-                in_documents,
-                word_topic,
-                in_parts,
-                masses,
-                part_priors,
-                prior,
-                family,
-            )
-    for row in numba.prange(num_rows):
-        begin, end = places[row, 0], places[row, num_parts]
-        assignments[starts[row] : starts[row] + end - begin] = topics[begin:end]
-
-
-_redraw_forms = TwoForms(_redraw_collapsed, worth_threads=50_000)
-
-
-def redraw_collapsed(
-    batch: Minibatch,
-    starts: Int[np.ndarray, " S"],
-    bounds: Int[np.ndarray, " P+1"],
-    assignments: Int[np.ndarray, " n"],
-    word_topic: Int[np.ndarray, "V Kp"],
-    in_parts: Float[np.ndarray, "P Kp"],
-    masses: Float[np.ndarray, "P K"],
-    doc_topic_prior: Float[np.ndarray, " K"],
-    prior: float,
-    *,
-    sweeps: int,
-    streams: Family,
-) -> None:
-    """Sweeps over the tokens of a minibatch, in place of assignments and counts.
-
-    Args:
-        batch: Documents that have assignments; each row's words increase.
-        starts: Where each document's tokens begin in ``assignments``.
-        bounds: Words at which the parts of the vocabulary begin, and V.
-        assignments: z of all tokens, in the order of the entries.
-        word_topic: N, int32; topics filled up to whole vectors.
-        in_parts: Its sums over the words of each part, float64.
-        masses: rho, float64.
-        doc_topic_prior: alpha, float32.
-        prior: eta, each word's Dirichlet parameter.
-        sweeps: Sweeps over each document.
-        streams: Random streams of the sweeps.
-    """
-    _redraw_forms(
-        sweeps * batch.num_tokens,
-        batch.indptr,
-        batch.vocabulary[batch.words],
-        batch.counts,
-        starts,
-        bounds[1:],
-        assignments,
-        word_topic.reshape(-1),
-        in_parts,
-        masses,
-        prior * np.diff(bounds).astype(np.float64),
-        np.float32(prior),
-        doc_topic_prior,
-        sweeps,
-        streams.word,
-    )
+    _finish_group(row_a, i, end_a, last_a, part_a, *common, *rest_a)
+    _finish_group(row_b, j, end_b, last_b, part_b, *common, *rest_b)

@@ -1,4 +1,4 @@
-"""Exact Gibbs sampling with partial updates: every token's assignment is kept between visits."""
+"""Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
 import itertools
 
@@ -10,18 +10,18 @@ from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import redraw_collapsed
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
     add_counts,
     gather,
     scatter,
 )
-from geodrift.models.latent_dirichlet_allocation.documents._document_sampler import redraw
+from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
 TOKENS_OF_A_STEP = 2**19
-# The documents of the start: a quarter of the corpus, within one and four steps' tokens.
+# The documents of the start: a quarter of the corpus, but between one and four steps' tokens.
 START_SHARE = 4
 MOST_START = 4
 START_SWEEPS = 40
@@ -29,21 +29,21 @@ PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
 
 
-class KeptAssignments(TopicMove):
-    """Redraws the assignments of a minibatch given all others, the topics integrated out.
+class CollapsedGibbs(TopicMove):
+    """Redraws the assignments of a minibatch given all others, with topics and mixtures integrated out.
 
-    Exact and without gradient noise once every document has been seen (see `redraw_collapsed`).
+    That is a Gibbs sampler (see `_sweeps`), whose law is exact once every document has assignments.
 
-    The chain starts with some of the documents, their assignments uniform: topics form within a number of
-    sweeps, however few the documents, if there are enough to tell topics apart. After `START_SWEEPS` sweeps
-    over these, or half of the warm-up, all other documents join, with assignments drawn given the topics.
-    Topics are drawn, given all assignments, where they are asked for.
+    The chain starts with some of the documents and uniform assignments: topics form within a number of sweeps
+    that does not depend on how many documents there are, if they are enough to tell topics apart. After
+    `START_SWEEPS` sweeps over them, or half of the warm-up, the other documents join, with assignments drawn
+    given the topics found. Topics are drawn given all assignments, and only for a draw that is stored.
 
     Args:
         source: The corpus.
         settings: See `Settings`.
-        seed: Of the random streams, with ``chain``.
-        chain: Number of the chain.
+        seed: Seed of the run.
+        chain: Number of the chain; (seed, chain, step) keys the random streams.
     """
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
@@ -69,7 +69,7 @@ class KeptAssignments(TopicMove):
         return self.alpha.astype(np.float32)
 
     def documents_of_pass(self, count: int, warm_up: int | None) -> int:
-        """Those of the start, or all."""
+        """The documents of the start, and all documents later."""
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
         done = self.complete_at >= 0 or count * self.settings.sweeps >= START_SWEEPS * of_start
         late = warm_up is not None and count >= (warm_up - of_all) / 2
@@ -87,7 +87,7 @@ class KeptAssignments(TopicMove):
         return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Assignments and their counts."""
+        """Assignments, their counts, and alpha."""
         return {
             "assignments": self.assignments.copy(),
             "word_topic": self.word_topic.copy(),
@@ -110,8 +110,8 @@ class KeptAssignments(TopicMove):
         del warming_up
         draws = 0
         if self.complete_at < 0:
-            draws = self._let_join(batch, count)
-        redraw_collapsed(
+            draws = self._initialise_assignments(batch, count)
+        collapsed_gibbs_sweeps(
             batch,
             self.source.starts[batch.documents],
             self.bounds,
@@ -124,11 +124,11 @@ class KeptAssignments(TopicMove):
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
-        self._learn(count)
+        self._draw_document_prior(count)
         return draws + batch.num_tokens * self.settings.sweeps
 
-    def _let_join(self, batch: Minibatch, count: int) -> int:
-        """Assignments for the documents of a minibatch that have none; returns the number of token draws."""
+    def _initialise_assignments(self, batch: Minibatch, count: int) -> int:
+        """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
         documents = batch.documents[~self.seen[batch.documents]]
         if not len(documents):
             return 0
@@ -143,7 +143,7 @@ class KeptAssignments(TopicMove):
             scatter(starts, ends, uniform, self.assignments)
         else:
             draws = batch.num_tokens * self.settings.first_sweeps
-            redraw(
+            gibbs_sweeps(
                 batch,
                 starts,
                 self.assignments,
@@ -174,32 +174,32 @@ class KeptAssignments(TopicMove):
         return max(joining + 2, int(seconds / pace))
 
     def _compile(self) -> None:
-        """Compile the kernels, which takes longer than many steps, before anybody looks at a clock."""
+        """Compile the kernels, which takes longer than many steps, before the steps are timed."""
         nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.settings.n_topics))
         starts, streams = nothing.documents, _streams.Family(0, 0, 0)
         topics, prior = one[:0].astype(np.float32), self.settings.document_prior
-        redraw(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
+        gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
         tokens = gather(starts, starts, self.assignments)
         add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
         masses, bounds = self._masses(0), self.bounds
         counts = (self.word_topic, self.in_parts)
-        redraw_collapsed(
+        collapsed_gibbs_sweeps(
             nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, streams=streams
         )
         draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
 
     def _documents_with(self, wanted: int | None, tokens: int) -> int:
-        """About as many documents as hold some tokens, unless told; at least one and at most all."""
+        """The number of documents wanted, or about as many as hold ``tokens``; at least 1, at most all."""
         if wanted is None:
             wanted = -(-tokens * self.source.num_documents // self.source.num_tokens)
         return max(1, min(wanted, self.source.num_documents))
 
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
-        """N and its sums over words."""
+        """N_kw, and N_k, its sums over words."""
         num_topics = self.settings.n_topics
         return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
 
-    def _learn(self, count: int) -> None:
+    def _draw_document_prior(self, count: int) -> None:
         """Draw alpha after the last minibatch of a pass over all documents."""
         learn, steps = self.settings.learn_doc_topic_prior, -(-len(self.seen) // self.batch_size)
         if learn == "no" or self.complete_at < 0 or (count - self.complete_at) % steps:

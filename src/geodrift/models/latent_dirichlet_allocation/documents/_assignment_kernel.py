@@ -42,7 +42,7 @@ def prior_tables(topics: Float[np.ndarray, "W K"], doc_topic_prior: Float[np.nda
 
 @numba.njit(cache=True)
 def _above(table: np.ndarray, value: float) -> int:
-    """The first place whose entry exceeds ``value``."""
+    """The first place of an increasing table whose entry exceeds ``value``."""
     low, high = 0, table.shape[0] - 1
     while low < high:
         middle = (low + high) >> 1
@@ -64,9 +64,9 @@ def _sweeps(
     first: bool,
     stream: np.uint64,
 ) -> None:
-    """Sweeps over one document's tokens, in order; ``assignments`` holds a word's tokens side by side.
+    """Sweep over one document's tokens in order; ``assignments`` holds a word's tokens side by side.
 
-    The first of all sweeps has nothing to take away: each token is drawn given those before it.
+    In a document's first sweep (``first``) no token has a topic yet: each is drawn given those before it.
     """
     num_topics = topics.shape[1]
     numbers = np.zeros(num_topics, np.int32)  # n_dk
@@ -144,7 +144,7 @@ def _redraw(
 _redraw_forms = TwoForms(_redraw, worth_threads=10_000)
 
 
-def redraw(
+def gibbs_sweeps(
     batch: Minibatch,
     starts: Int[np.ndarray, " S"],
     assignments: Int[np.ndarray, " n"],
@@ -155,15 +155,15 @@ def redraw(
     first: bool,
     streams: Family,
 ) -> None:
-    """Sweeps over the tokens of a minibatch, in place.
+    """Sweep over the tokens of a minibatch; the assignments are changed in place.
 
     Args:
         batch: Documents; their numbers are the items of the random streams.
-        starts: Where each document's tokens begin in ``assignments``.
+        starts: The place in ``assignments`` at which each document's tokens begin.
         assignments: z of all tokens, in the order of the entries.
         topics: pi of the minibatch's words, float32.
         doc_topic_prior: alpha, float32.
-        sweeps: Sweeps over each document.
+        sweeps: Number of sweeps over each document.
         first: Whether these documents have no assignments yet.
         streams: Random streams of the sweeps.
     """
@@ -187,7 +187,7 @@ def redraw(
 
 @numba.njit(cache=True)
 def gather(starts: np.ndarray, ends: np.ndarray, assignments: np.ndarray) -> np.ndarray:
-    """The assignments of some documents, end to end."""
+    """The assignments of some documents, one document after the other."""
     out = np.empty((ends - starts).sum(), assignments.dtype)
     at = 0
     for row in range(starts.shape[0]):
@@ -199,7 +199,7 @@ def gather(starts: np.ndarray, ends: np.ndarray, assignments: np.ndarray) -> np.
 
 @numba.njit(cache=True)
 def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignments: np.ndarray) -> None:
-    """Put back what `gather` took."""
+    """Write assignments in the order of `gather` back to their places."""
     at = 0
     for row in range(starts.shape[0]):
         length = ends[row] - starts[row]
@@ -209,7 +209,7 @@ def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignme
 
 @numba.njit(cache=True)
 def add_counts(words: np.ndarray, counts: np.ndarray, after: np.ndarray, word_topic: np.ndarray) -> None:
-    """Count assignments ``after``, in the order of the entries, in N [V, K]."""
+    """Add the assignments ``after``, in the order of the entries, to the counts N [V, K]."""
     token = 0
     for entry in range(words.shape[0]):
         for _ in range(counts[entry]):

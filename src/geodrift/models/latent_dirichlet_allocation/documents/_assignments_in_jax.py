@@ -1,7 +1,7 @@
 """Exact draws of topic assignments given the topics as one compiled program, for devices other than CPUs.
 
 Patterson and Teh (2013), eq. 11, with normalised topics. Documents of about one length run side by side,
-their tokens one after another; every draw looks at all topics, which is what such devices do well.
+their tokens one after another; every draw sums over all topics, which such devices do fast.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ SHORTEST = 16  # tokens: documents are padded to this or to a power of two
 MOST_NUMBERS = 2**26  # documents times topics that run side by side
 
 
-def redraw(
+def gibbs_sweeps(
     batch: Minibatch,
     starts: Int[np.ndarray, " S"],
     assignments: Int[np.ndarray, " n"],
@@ -29,7 +29,7 @@ def redraw(
     first: bool,
     streams: Family,
 ) -> None:
-    """Sweeps over the tokens of a minibatch, in place: see `_assignment_kernel.redraw`."""
+    """Sweep over the tokens of a minibatch; see `_assignment_kernel.gibbs_sweeps`."""
     tokens = np.repeat(batch.words, batch.counts)
     ends = np.append(0, np.cumsum(batch.counts, dtype=np.int64))[batch.indptr]
     begins, lengths = ends[:-1], np.diff(ends)
@@ -71,7 +71,7 @@ def _sweeps(
     sweeps: int,
     first: bool,
 ) -> Int[Array, "B L"]:
-    """New assignments; where a place is not ``inside`` its document, nothing new."""
+    """New assignments; places that are not ``inside`` their document keep what they hold."""
     num_topics, length = topics.shape[1], tokens.shape[1]
     one_hot = partial(jax.nn.one_hot, num_classes=num_topics, dtype=topics.dtype)
     uniform = partial(jax.random.uniform, shape=(length,), dtype=topics.dtype)
@@ -105,5 +105,5 @@ def _power_of_two(length: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
 
 
 def _padded(rows: np.ndarray, size: int) -> np.ndarray:
-    """Zeros after the rows, so that few shapes have to be compiled."""
+    """The rows followed by zeros up to ``size`` rows, so that few shapes have to be compiled."""
     return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), rows.dtype)])

@@ -1,4 +1,4 @@
-"""The documents of a minibatch as the kernels take them, and where each document's tokens are kept."""
+"""The documents of a minibatch in the form that the kernels take, and the place of each document's tokens."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,17 +12,17 @@ BLOCK = 8192  # documents of one block of a pass over the corpus
 
 
 class Minibatch(NamedTuple):
-    """Rows of counts whose columns are renumbered to the words that occur."""
+    """Rows of counts in compressed form, their columns renumbered to the words that occur."""
 
-    documents: np.ndarray  # their numbers, [S]
-    indptr: np.ndarray  # [S + 1]
-    words: np.ndarray  # of each entry, as a row of ``vocabulary``, [nnz] int32; increasing in a row
-    counts: np.ndarray  # [nnz] int32
+    documents: np.ndarray  # numbers of the documents, items of their random streams, [S]
+    indptr: np.ndarray  # the entries of document s are those from indptr[s] to indptr[s + 1], [S + 1]
+    words: np.ndarray  # each entry's word as a place in ``vocabulary``, increasing in a document, [nnz] int32
+    counts: np.ndarray  # tokens of each entry, [nnz] int32
     vocabulary: np.ndarray  # the distinct words, increasing, [W]
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of all its documents."""
+        """Number of tokens of all its documents."""
         return int(self.counts.sum())
 
 
@@ -33,7 +33,8 @@ class TokenSource:
         corpus: Anything with ``num_documents``, ``num_words`` and ``rows(numbers) -> csr_matrix`` of counts.
 
     Attributes:
-        starts: Where each document's tokens begin in one vector of all tokens, [D + 1].
+        starts: The place of each document's first token in one vector of all tokens, [D + 1]; the last entry
+            is the number of tokens.
 
     Raises:
         ValueError: There is no token at all, or a count is not a whole number.
@@ -54,7 +55,7 @@ class TokenSource:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of the corpus."""
+        """Number of tokens of the corpus."""
         return int(self.starts[-1])
 
     def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
@@ -62,7 +63,7 @@ class TokenSource:
         return as_minibatch(self.corpus.rows(documents), documents, self._place)
 
     def word_bounds(self, num_parts: int) -> Int[np.ndarray, " P+1"]:
-        """Where at most ``num_parts`` parts of the vocabulary with about as many tokens each begin, and V."""
+        """The first words of at most ``num_parts`` parts of the vocabulary with about equal tokens, and V."""
         upto = np.cumsum(self._frequencies)
         inner = np.searchsorted(upto, upto[-1] * np.arange(1, num_parts) / num_parts) + 1
         return np.unique(np.concatenate([[0], inner, [self.num_words]]))
@@ -75,7 +76,13 @@ class TokenSource:
 def as_minibatch(
     rows: sp.csr_matrix, documents: Int[np.ndarray, " S"], place: Int[np.ndarray, " V"]
 ) -> Minibatch:
-    """Rows of counts as a minibatch; ``place`` is -1 everywhere, before and after."""
+    """Rows of counts as a minibatch.
+
+    Args:
+        rows: Counts, [S, V].
+        documents: Numbers of the documents.
+        place: Work space, -1 everywhere before and after.
+    """
     rows.sort_indices()  # assignments are in the order of the entries
     words = np.empty(rows.nnz, np.int32)
     vocabulary = _renumber(rows.indices, words, place)
@@ -84,7 +91,11 @@ def as_minibatch(
 
 
 def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
-    """Tokens of each row; a ValueError where a count is not a whole number."""
+    """The number of tokens of each row.
+
+    Raises:
+        ValueError: A count is not a whole number.
+    """
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
     ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]
@@ -93,7 +104,10 @@ def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
 
 @numba.njit(cache=True)
 def _renumber(columns: np.ndarray, words: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Fill ``words`` with each column's place among the distinct ones; ``place`` [V] is -1 at both ends."""
+    """Fill ``words`` with each column's place among the distinct columns, which are returned.
+
+    ``place`` [V] is work space, -1 everywhere before and after.
+    """
     for column in columns:
         place[column] = 0
     vocabulary = np.flatnonzero(place == 0)

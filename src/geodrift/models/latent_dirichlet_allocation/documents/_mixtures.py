@@ -27,9 +27,9 @@ from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._word_intervals import INTERVAL
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
-BURN_IN = 5  # sweeps under each later topic draw, from where the last one ended, before those that count
+BURN_IN = 5  # sweeps under each later topic draw, from the assignments under the one before, that are dropped
 DRAWS_PER_TOPIC_DRAW = 10
-NUMBERS_AT_ONCE = 2**24  # mixture components that are held
+NUMBERS_AT_ONCE = 2**24  # mixture components that are held in memory at once
 
 
 def document_mixtures(
@@ -48,7 +48,7 @@ def document_mixtures(
         counts: Whole numbers, [D, V]; a row without a token has the prior's mixture.
         topics: Aligned draws; rows sum to 1.
         doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
-        seed: Of the assignments and the mixtures.
+        seed: Seed of the assignments and the mixtures.
 
     Returns:
         ``{"mean", "low", "high"}``, each [D, K] float32.
@@ -73,7 +73,7 @@ def document_mixtures(
 def _sampled(
     counts: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], prior: Float[np.ndarray, "N K"], seed: int
 ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
-    """Means, and all draws of the mixtures."""
+    """The mean of each document's mixture, and all draws of the mixtures."""
     num_draws, num_topics = prior.shape
     hashes = content_hashes(counts)
     sampler = DocumentSampler(counts, num_topics, hashes, LDA_TRANSFORM_ASSIGNMENTS, seed)
@@ -94,7 +94,7 @@ def _sampled(
 def _draw_dirichlets(
     counts: np.ndarray, prior: np.ndarray, items: np.ndarray, family: np.uint64, out: np.ndarray
 ) -> None:
-    """A draw of Dirichlet(prior + counts) in every row."""
+    """A draw from Dirichlet(prior + counts) for every row."""
     for row in numba.prange(counts.shape[0]):
         stream = open_member(family, items[row])
         logs = np.empty(counts.shape[1])

@@ -4,8 +4,10 @@ The weights are :math:`a_k (t_k + \epsilon)`, with a vector a of the document an
 words. They are summed in `LANES` lanes, lane l over k = l, l + `LANES`, ...; the lanes' sums are accumulated,
 a uniform number chooses the lane, and what is left of it the place in the lane. A draw reads 4 K bytes of
 each of a and t and has no branch; its time is mostly the latency of some forty dependent operations, of which
-K / `LANES` sum the lanes. Loops in Python's terms are left scalar by the compiler, since their arrays might
-overlap: hence the vector code by hand, which LLVM turns into what the processor has.
+K / `LANES` sum the lanes.
+
+The compiler leaves a loop written in Python scalar, since its arrays might overlap; hence the vector code by
+hand, which LLVM turns into the instructions that the processor has.
 """
 
 from collections.abc import Callable
@@ -38,7 +40,7 @@ def _lanes(values: list[int]) -> ir.Constant:
 
 
 def _everywhere(builder: ir.IRBuilder, value: ir.Value, vector: ir.Type = _FLOATS) -> ir.Value:
-    """A vector of one value."""
+    """A vector that holds one value in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_SMALL, 0))
     return builder.shuffle_vector(first, undefined, _lanes([0] * LANES))
@@ -86,20 +88,20 @@ def draw_place(
     unit: Any,
     sums: Any,
 ) -> tuple[Any, Callable]:
-    """A place k with probability proportional to ``weights[k] * (table[begin + k] + offset)``.
+    """Draw a place k with probability proportional to ``weights[k] * (table[begin + k] + offset)``.
 
     Args:
-        typing_context: Of numba.
-        weights: float32, of ``blocks`` times `LANES`.
-        table: float32 or int32, flat.
-        begin: Of the row.
-        offset: Added to each of the row's entries.
-        blocks: A number of whole vectors.
-        unit: A uniform number in [0, 1].
-        sums: Room of the size of ``weights``.
+        typing_context: Passed by numba.
+        weights: float32 vector of ``blocks`` times `LANES` entries.
+        table: float32 or int32, a flat array of rows.
+        begin: Place of the row's first entry in ``table``.
+        offset: Added to each entry of the row.
+        blocks: Number of whole vectors in a row.
+        unit: Uniform random number in [0, 1].
+        sums: Work space of the size of ``weights``.
 
     Returns:
-        A place; where rounding chooses it, or all weights are 0, one that may have the weight 0.
+        The place. Its weight can be 0 if rounding chose it or if all weights are 0; see `last_place`.
     """
 
     def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
@@ -108,20 +110,8 @@ def draw_place(
             context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 6)
         )
         whole = isinstance(signature.args[1].dtype, types.Integer)
-        table, offsets = builder.gep(table, [begin]), _everywhere(builder, offset)
-        lanes = cgutils.alloca_once_value(builder, _ZEROS)
-        with cgutils.for_range(builder, blocks) as loop:
-            at = [builder.mul(loop.index, _number(LANES))]
-            row = builder.load(
-                _vector_at(builder, builder.gep(table, at), _INTEGERS if whole else _FLOATS), align=4
-            )
-            row = builder.sitofp(row, _FLOATS) if whole else row
-            weight = builder.load(_vector_at(builder, builder.gep(weights, at)), align=4)
-            term = builder.fmul(weight, builder.fadd(row, offsets))
-            total = builder.fadd(builder.load(lanes), term)
-            builder.store(total, lanes)
-            builder.store(total, _vector_at(builder, builder.gep(sums, at)), align=4)
-        upto = builder.load(lanes)
+        row, offsets = builder.gep(table, [begin]), _everywhere(builder, offset)
+        upto = _sums_of_lanes(builder, weights, row, offsets, blocks, sums, whole)
         for by in (1, 2, 4, 8):
             upto = builder.fadd(upto, _moved_up(builder, upto, by))
         level = builder.fmul(unit, builder.extract_element(upto, ir.Constant(_SMALL, LANES - 1)))
@@ -142,6 +132,33 @@ def draw_place(
     return signature, code
 
 
+def _sums_of_lanes(
+    builder: ir.IRBuilder,
+    weights: ir.Value,
+    row: ir.Value,
+    offsets: ir.Value,
+    blocks: ir.Value,
+    sums: ir.Value,
+    whole: bool,
+) -> ir.Value:
+    """Each lane's sum of ``weights * (row + offset)``; its partial sums are stored in ``sums``.
+
+    ``whole`` says that the row holds int32.
+    """
+    lanes = cgutils.alloca_once_value(builder, _ZEROS)
+    with cgutils.for_range(builder, blocks) as loop:
+        at = [builder.mul(loop.index, _number(LANES))]
+        entries = _vector_at(builder, builder.gep(row, at), _INTEGERS if whole else _FLOATS)
+        values = builder.load(entries, align=4)
+        values = builder.sitofp(values, _FLOATS) if whole else values
+        weight = builder.load(_vector_at(builder, builder.gep(weights, at)), align=4)
+        term = builder.fmul(weight, builder.fadd(values, offsets))
+        total = builder.fadd(builder.load(lanes), term)
+        builder.store(total, lanes)
+        builder.store(total, _vector_at(builder, builder.gep(sums, at)), align=4)
+    return builder.load(lanes)
+
+
 def _number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
     return builder.zext(builder.ctpop(builder.bitcast(mask, ir.IntType(LANES))), _INDEX)
 
@@ -150,7 +167,7 @@ def _number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
 def last_place(
     weights: np.ndarray, table: np.ndarray, begin: int, offset: float, unit: float, num_places: int
 ) -> int:
-    """The last place with a weight, for a draw that rounding took beyond it; any one where none has."""
+    """The last place with positive weight, for a draw that rounding took beyond it; any place if none has."""
     for place in range(num_places - 1, -1, -1):
         if weights[place] * (table[begin + place] + offset) > 0.0:
             return place

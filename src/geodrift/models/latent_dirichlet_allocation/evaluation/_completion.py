@@ -38,20 +38,20 @@ class CompletionScore:
 
     Attributes:
         perplexity: Infinite where a held-out token has probability 0.
-        log_likelihood_per_token: Minus its logarithm.
-        standard_error: Of that logarithm, over documents: how far another sample of documents might move
-            it. Two models scored on the same tokens differ by less than this suggests: compare them
-            document by document. NaN where the perplexity is infinite.
+        log_likelihood_per_token: Minus the logarithm of the perplexity, nats.
+        standard_error: Standard error of that logarithm over documents: how far another sample of documents
+            might move it. Two models scored on the same tokens differ by less than this suggests: compare
+            them document by document. NaN where the perplexity is infinite.
         held_out_tokens: H.
-        observed_tokens: Of the documents that are scored.
-        impossible_tokens: Held-out tokens of probability 0.
+        observed_tokens: Number of observed tokens of the documents that are scored.
+        impossible_tokens: Number of held-out tokens of probability 0.
         documents: D.
-        documents_scored: Those with two tokens or more.
-        documents_empty: Those without a token.
-        documents_of_one_token: Of these there is nothing to observe.
+        documents_scored: Number of documents with two tokens or more.
+        documents_empty: Number of documents without a token.
+        documents_of_one_token: Number of documents with one token, which cannot be split.
         draws: N.
-        document_log_likelihood: Of each document's held-out tokens, [D]; 0 where there are none.
-        document_held_out_tokens: [D].
+        document_log_likelihood: Log likelihood of each document's held-out tokens, [D]; 0 without any.
+        document_held_out_tokens: Number of each document's held-out tokens, [D].
     """
 
     perplexity: float
@@ -90,7 +90,7 @@ def completion_perplexity(
     r"""Perplexity of held-out tokens given the rest of their documents.
 
     The probability of a token is averaged over topic draws before its logarithm is taken. Documents of
-    fewer than two tokens are passed over and counted. Each draw's mixtures are sampled from scratch, by
+    fewer than two tokens are left out and counted. Each draw's mixtures are sampled from scratch, by
     ``sweeps`` sweeps after an initial one.
 
     Args:
@@ -98,9 +98,9 @@ def completion_perplexity(
         topics: One set of topics [K, V], or draws [N, K, V]; rows sum to 1 and need not be aligned.
         doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
         held_out: Share of each document's tokens that is scored.
-        seed: Of the split and of the sampling.
-        sweeps: Of the sampler over each document.
-        burn_in: Those of them that are passed over.
+        seed: Seed of the split and of the sampling.
+        sweeps: M + ``burn_in``, sweeps of the sampler over each document.
+        burn_in: Sweeps that are dropped, the first ones.
 
     Raises:
         ValueError: Shapes disagree, a value is outside what its line allows, or no document has two tokens.

@@ -1,4 +1,4 @@
-"""Topic assignments of documents given fixed topics, and what they say of the documents' mixtures."""
+"""Folding in: Gibbs sampling of documents' assignments given fixed topics, and their mixtures."""
 
 from typing import Self
 
@@ -8,7 +8,10 @@ import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
 from geodrift.kernels._streams import KernelStreams
-from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import prior_tables, redraw
+from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
+    gibbs_sweeps,
+    prior_tables,
+)
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 ROW_SUM_TOLERANCE = 1e-3
@@ -17,13 +20,14 @@ ROW_SUM_TOLERANCE = 1e-3
 class DocumentSampler:
     """Collapsed Gibbs sampling of some documents' assignments; the topics may change between sweeps.
 
-    A word that no topic can emit says nothing of a mixture: it is drawn as if all topics emitted it alike.
+    A word of probability 0 under all topics says nothing of a mixture: it is assigned as if all topics gave
+    it the same probability.
 
     Args:
         counts: From `checked_counts`, [D, V].
         num_topics: K.
         items: Item of each document's random stream, [D].
-        use: Random streams of the sweeps: the chain's place is that of the topic draw.
+        use: Random streams of the sweeps; (seed, topic draw, sweep) keys them.
         seed: Seed of the random numbers.
     """
 
@@ -50,7 +54,7 @@ class DocumentSampler:
         self._first = True
 
     def under(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> Self:
-        """Sweep under these topics and this document prior from now on."""
+        """Use these topics and this document prior for the sweeps from now on."""
         self.prior = prior.astype(np.float32)
         self._topics = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
         self._topics[prior_tables(self._topics, self.prior)[:, -1] == 0.0] = 1.0
@@ -66,7 +70,7 @@ class DocumentSampler:
             step: Number of the call under this draw.
             times: Sweeps.
         """
-        redraw(
+        gibbs_sweeps(
             self.batch,
             self.bounds[:-1],
             self.assignments,
@@ -80,7 +84,7 @@ class DocumentSampler:
         return _topic_counts(self.bounds, self.assignments, self.num_topics)
 
     def mean_mixtures(self, counts: Float[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
-        """The mixtures' mean given topic counts, (n_dk + alpha_k) / (n_d + sum alpha)."""
+        """Mean of each mixture given the topic counts n_dk: (n_dk + alpha_k) / (n_d + sum_j alpha_j)."""
         prior = self.prior.astype(np.float64)
         return (counts + prior) / (self.lengths + prior.sum())[:, None]
 
@@ -137,7 +141,7 @@ def checked_topics(topics: Float[np.ndarray, "*N K V"], num_words: int) -> Float
 
 
 def checked_prior(doc_topic_prior: ArrayLike, num_draws: int, num_topics: int) -> Float[np.ndarray, "N K"]:
-    """Alpha for each draw: from one number, K of them, or [N, K].
+    """Alpha of each draw, [N, K], from one number, K numbers or [N, K].
 
     Raises:
         ValueError: The shape fits neither, or a value is not positive and finite.

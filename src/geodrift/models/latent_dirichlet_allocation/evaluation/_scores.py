@@ -24,16 +24,17 @@ def evaluate(
     """Document completion, coherence, exclusivity and diversity, as plain values for JSON.
 
     Args:
-        counts: Of documents that the model has not seen, [D, V].
+        counts: Counts of documents that the model has not seen, [D, V].
         topics: Draws of all chains, in any order of topics.
         doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
         reference: Counts of the documents in which coherence looks words up; None: ``counts``.
         held_out: Share of each document's tokens that is scored.
-        seed: Of the split and of the sampling.
+        seed: Seed of the split and of the sampling.
         top: Top words of each topic that coherence and exclusivity score.
 
     Returns:
-        ``{"completion"}``, see `CompletionScore`, and the scores of `topic_scores` under the aligned draws.
+        ``"completion"``, the numbers of `CompletionScore`; and the scores of `topic_scores` under the aligned
+        draws.
 
     Raises:
         ValueError: Shapes disagree, or a value is outside what its line allows.

@@ -1,4 +1,4 @@
-"""What draws say of topics: one order for all of them, their mean, and their words with intervals."""
+"""Summaries of topic draws: one order of the topics, their mean, and their top words with intervals."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from geodrift.models.topics._word_intervals import check_vocabulary, leading_wor
 
 
 def common_order(topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
-    """For each draw the topic that stands in each place; what else is stored for each topic goes with it.
+    """For each draw, the topic that belongs in each place; other variables with a topic axis follow it.
 
     Draws are matched by Bhattacharyya's coefficient, the sum over words of sqrt(p q).
     """
@@ -18,14 +18,14 @@ def common_order(topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
 
 
 def align(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "N K V"]:
-    """Topics of all draws (of all chains, one after the other) in their `common_order`."""
+    """Topics of all draws (chains one after the other) in their `common_order`."""
     return _alignment.align(topics, np.sqrt)
 
 
 def in_order_of(
     topics: Float[np.ndarray, "K V"], reference: Float[np.ndarray, "K V"]
 ) -> Float[np.ndarray, "K V"]:
-    """The same topics, each in the place of the one of ``reference`` that it resembles."""
+    """The topics, each in the place of the topic of ``reference`` that it resembles most."""
     return topics[_alignment.matched(topics[None], np.sqrt(reference), np.sqrt)[0]]
 
 

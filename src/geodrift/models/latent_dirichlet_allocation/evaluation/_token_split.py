@@ -1,4 +1,4 @@
-"""Observed and held-out tokens of documents."""
+"""A split of each document's tokens in observed and held-out ones."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) ->
     Args:
         counts: Whole numbers, [D, V].
         held_out: Share of each document's tokens, between 0 and 1.
-        seed: Of the numbers.
+        seed: Seed of the numbers.
 
     Raises:
         ValueError: A count is not a whole number, or an argument is outside what its line allows.

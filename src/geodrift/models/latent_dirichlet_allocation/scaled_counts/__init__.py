@@ -1,1 +1,1 @@
-"""The methods of the papers: topics moved by minibatches' counts scaled to the corpus, and streams."""
+"""Stochastic-gradient samplers: topics moved by a minibatch's counts, scaled to the corpus; and streams."""

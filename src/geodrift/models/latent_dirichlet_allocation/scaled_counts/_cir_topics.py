@@ -3,8 +3,8 @@ r"""Exact Cox-Ingersoll-Ross moves of all topics at once, in log space; Baker et
 .. math:: d\theta_{kw} = (\hat a_{kw} - \theta_{kw})\,dt + \sqrt{2 \theta_{kw}}\,dW, \quad
     \hat a_{kw} = \eta + \hat N_{kw}
 
-The move of an entry is that of `geodrift.processes.host_cox_ingersoll_ross`; here the shapes are made on the
-way, and the topics' sums beside the moves.
+Each entry moves as in `geodrift.processes.host_cox_ingersoll_ross`; here the shapes are computed on the way,
+and the topics' sums with the moves.
 """
 
 import math
@@ -18,7 +18,7 @@ from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 
-BLOCK = 64  # words whose share of the sums is made by one thread
+BLOCK = 64  # words whose part of the topics' sums one thread adds up
 # A theta below e^-30 adds nothing to a sum, which is about eta V at least.
 NOTHING = -30.0
 
@@ -60,14 +60,14 @@ def move_topics(
     step_size: float,
     streams: Family,
 ) -> Float[np.ndarray, " K"]:
-    """One move of every entry, in place.
+    """Move every entry of the topics once, in place.
 
     Args:
         log_theta: Float32; minus infinity stands for 0.
         place: Row of ``counts`` of each word; -1 for a word that has none.
         counts: Estimates of N_kw, not negative.
         prior: eta, each word's Dirichlet parameter.
-        log_factors: Logs of what each topic is multiplied by before the move.
+        log_factors: Logs of the factors by which each topic is multiplied before the move.
         step_size: h, the time in the equation.
         streams: Random streams of the moves; the item of an entry is w K + k.
 

@@ -1,4 +1,4 @@
-r"""SCIR's topics for large vocabularies: a word is moved when it is needed, all its missed moves at once.
+r"""SCIR's topics for large vocabularies: a word moves when a minibatch has it, all its missed moves at once.
 
 A step needs pi of the minibatch's words, and a word that no minibatch has visited since s has missed moves
 that merge into one (`_merged_moves`). What needs all words at each step is the sum :math:`\theta_{k\cdot}`.
@@ -17,41 +17,44 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._merged_moves import move_words
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import LEAST_SUM, MovedTopics
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import (
+    LEAST_SUM,
+    UnnormalisedTopics,
+)
 
-WINDOW = 64  # steps, at most 255
+WINDOW = 64  # steps after which all words are moved; at most 255
 LEAST_WORDS = 50_000
-MOST_VISITED = 0.3  # of the words: each is moved twice
-LEAST_SHAPE = 100.0  # of a sum without counts: what is missing of it is then below a tenth
+MOST_VISITED = 0.3  # share of the words that a minibatch has: each of them is moved twice
+LEAST_SHAPE = 100.0  # Gamma shape of a topic's sum without counts: its missing part is then below a tenth
 
 
 def worth_deferring(num_words: int, prior: float, visited: int) -> bool:
-    """Whether V words, each of the Dirichlet parameter ``prior``, are better moved this way.
+    """Whether deferred moves are faster than moving all V words at each step, and accurate.
 
     Args:
         num_words: V.
-        prior: eta.
-        visited: Words of a minibatch.
+        prior: eta, each word's Dirichlet parameter.
+        visited: Distinct words of a minibatch.
     """
     large = num_words >= LEAST_WORDS and prior * num_words >= LEAST_SHAPE
     return large and visited <= MOST_VISITED * num_words
 
 
-class DeferredTopics(MovedTopics):
-    """theta of every topic and word, of which a step moves the minibatch's words only.
+class DeferredTopics(UnnormalisedTopics):
+    """Unnormalised topics of which a step moves the minibatch's words only.
 
     Args:
-        theta: The start, [V, K], positive.
-        prior: eta.
-        seed: Of the random streams, with ``chain``.
-        chain: Number of the chain.
+        theta: Values at the start, [V, K], positive.
+        prior: eta, each word's Dirichlet parameter.
+        seed: Seed of the run.
+        chain: Number of the chain; (seed, chain, step) keys the random streams.
 
     Attributes:
-        sums: The mean of the sums over words given what has been drawn.
-        moves: Moves since all words were moved.
-        since: How many of them each word has made or caught up with.
-        left: log B of the moves after each number of them.
-        scale: C of the same.
+        sums: Mean of the sums of theta over words, given what has been drawn, [K].
+        moves: Number of moves since all words were moved.
+        since: How many of those moves each word has made, [V].
+        left: log B of the merged moves from each number of moves to the present, [WINDOW + 1, K].
+        scale: C of the same merged moves.
         count: Steps taken.
     """
 
@@ -62,7 +65,7 @@ class DeferredTopics(MovedTopics):
         self.left, self.scale = (np.zeros((WINDOW + 1, theta.shape[1])) for _ in range(2))
 
     def of_words(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        """Pi of some words, float32, whose missed moves are made."""
+        """Pi of some words, float32, after their missed moves."""
         self._catch_up(words)
         return super().of_words(words)
 
@@ -75,7 +78,7 @@ class DeferredTopics(MovedTopics):
         friction: float,
         count: int,
     ) -> None:
-        """See `MovedTopics.move`."""
+        """See `UnnormalisedTopics.move`."""
         del friction
         self.count = count
         self._catch_up(words)
@@ -111,7 +114,7 @@ class DeferredTopics(MovedTopics):
         self.moves, self.count = (int(number) for number in arrays["moves"])
 
     def _present(self) -> Float[np.ndarray, "V K"]:
-        """All words moved, in a copy: whether anybody looks changes no later step."""
+        """A copy in which all missed moves are made: reading the topics changes no later step."""
         x = self.x.copy()
         self._make_missed_moves(x, np.arange(len(x)))
         return x
@@ -126,7 +129,7 @@ class DeferredTopics(MovedTopics):
         words = words[self.since[words] < self.moves]
         if len(words) == 0:
             return np.zeros_like(self.sums)
-        # Items of no other move of the step.
+        # Their items follow those of the step's own move.
         moves = self.since[words], self.left, self.scale, None, self.prior, x.size
         return move_words(x, words, *moves, self._streams(self.count))
 

@@ -1,4 +1,4 @@
-"""Expected counts of a minibatch given the topics: a mean over sweeps of its documents' assignments."""
+"""Expected counts of a minibatch given the topics, estimated by Gibbs sweeps over its documents."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import add_counts
-from geodrift.models.latent_dirichlet_allocation.documents._document_sampler import redraw
+from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 
@@ -22,26 +22,26 @@ def expected_counts(
     first: bool,
     streams: Callable[[int], Family],
 ) -> Float[np.ndarray, "W K"]:
-    """Sweeps over a minibatch, in place, and the counts of the last of them.
+    """Sweep over a minibatch, in place, and average the counts of the last sweeps.
 
     Args:
         batch: The minibatch.
-        assignments: z of its tokens, end to end in the order of the entries.
+        assignments: z of its tokens, one document after the other, in the order of the entries.
         topics: pi of its words, float32.
         doc_topic_prior: alpha, float32.
-        sweeps: Sweeps over each document.
-        averaged: How many of them, the last, are counted.
+        sweeps: Number of sweeps over each document.
+        averaged: Number of sweeps, the last ones, whose counts are averaged.
         first: Whether there are no assignments yet.
-        streams: Random streams of the sweeps up to counted sweep 0, 1, ..., ``averaged`` - 1.
+        streams: Gives the random streams of the i-th averaged sweep, from 0; the sweeps before belong to 0.
 
     Returns:
-        Means of n_wk over the counted sweeps and sums over documents, [W, K] float32.
+        n_wk, summed over documents and averaged over sweeps, [W, K] float32.
     """
     ends = np.add.accumulate(batch.counts, dtype=np.int64)
     starts = np.append(0, ends)[batch.indptr[:-1]]
     counts = np.zeros(topics.shape, np.float32)
     for number in range(averaged):
-        redraw(
+        gibbs_sweeps(
             batch,
             starts,
             assignments,

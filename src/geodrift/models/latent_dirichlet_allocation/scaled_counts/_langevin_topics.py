@@ -30,7 +30,20 @@ _LEAST = float(np.finfo(np.float32).tiny / np.finfo(np.float32).eps)  # as `metr
 def kick(
     kind: int, x: float, r: float, shape: float, h: float, friction: float, z: float
 ) -> tuple[float, float]:
-    """The part of a step that reads the shape: (x, r) after it, of a normal draw ``z``."""
+    """The part of a step that uses the shape and the noise.
+
+    Args:
+        kind: A value of `KINDS`.
+        x: theta or its logarithm.
+        r: Momentum of unit variance.
+        shape: a, which sets the drift.
+        h: Step size, time.
+        friction: C, 1/time.
+        z: Standard normal draw.
+
+    Returns:
+        (x, r) after it.
+    """
     if kind == SGRLD:
         x = abs(x + h * (shape - x) + math.sqrt(2.0 * h * x) * z)
         return max(x, _LEAST), r
@@ -48,7 +61,7 @@ def kick(
 
 @numba.njit(cache=True, error_model="numpy", forceinline=True)
 def drift(kind: int, x: float, r: float, h: float) -> tuple[float, float]:
-    """Free motion for a time h."""
+    """(x, r) after motion without force for a time h."""
     if kind == SGHMC:
         return x + h * r, r
     middle = max(abs(x + 0.5 * h * math.sqrt(x) * r), _LEAST)
@@ -114,7 +127,7 @@ def move_topics(
     friction: float,
     streams: Family,
 ) -> Float[np.ndarray, " K"]:
-    """One step of every entry, in place.
+    """Move every entry of the topics by one step, in place.
 
     Args:
         kind: A value of `KINDS`.
@@ -123,9 +136,9 @@ def move_topics(
         place: Row of ``counts`` of each word; -1 for a word that has none.
         counts: Estimates of N_kw.
         prior: eta, each word's Dirichlet parameter.
-        factors: What theta of each topic is multiplied by before the step.
-        pulls: What the likelihood's norm adds to the drift, for each theta: N_k / theta_k with gammas on the
-            prior, 0 with gammas on the posterior.
+        factors: Factors by which each topic's theta is multiplied before the step.
+        pulls: Coefficient of theta in the drift, from the likelihood's normalisation: N_k / theta_k with
+            gammas on the prior, 0 with gammas on the posterior.
         step_size: h, time.
         friction: C, 1/time (for "sgrhmc" the damping is C theta).
         streams: Random streams of the moves; the item of a word's entries is w.

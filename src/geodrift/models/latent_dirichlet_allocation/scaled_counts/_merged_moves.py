@@ -11,7 +11,7 @@ of B' and C', gives the same form again, with
 .. math:: B \leftarrow B' B, \qquad C \leftarrow B' C + C',
 
 so that any number of moves with any factors between them are one draw: multiplying theta changes the scale of
-its process and nothing else. B is what is left of theta, and the mean of all of them is
+its process and nothing else. B is the share of theta that is left, and the mean after all moves is
 :math:`B \theta + C \eta`.
 """
 
@@ -27,7 +27,7 @@ from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._cir_topics import NOTHING
 
-BLOCK = 16  # words whose share of the sums is made by one thread
+BLOCK = 16  # words whose part of the changes of the sums one thread adds up
 
 
 def _moves(
@@ -75,7 +75,7 @@ def move_words(
     first_item: int,
     streams: Family,
 ) -> Float[np.ndarray, " K"]:
-    """One move of every topic's entries for some words, in place.
+    """Move every topic's entries of some words once, in place.
 
     Args:
         log_theta: Float32; minus infinity stands for 0.
@@ -89,8 +89,8 @@ def move_words(
         streams: Random streams of the moves.
 
     Returns:
-        By how much the sums of theta over words exceed their mean given theta before the moves, had none of
-        the words a count.
+        For each topic the sum of theta over these words, minus its mean given theta before the moves if none
+        of the words had a count.
     """
     num_words, num_topics = len(words), log_theta.shape[1]
     changes = np.zeros((-(-num_words // BLOCK), num_topics))

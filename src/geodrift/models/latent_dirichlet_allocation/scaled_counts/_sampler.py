@@ -4,7 +4,8 @@ A step draws the assignments of a minibatch given the topics and estimates the c
 
 .. math:: \hat N_{kw} = \frac{D}{B} \sum_{d \in \text{minibatch}} E[n_{dkw} \mid \pi],
 
-the expectation being a mean over sweeps; then the topics take one step of the chosen sampler (`MovedTopics`).
+the expectation being a mean over sweeps; then the topics take one step of the chosen sampler
+(`UnnormalisedTopics`).
 Nothing but the topics has to be kept, which is what a stream needs. Where documents come again their
 assignments are kept to start the next sweeps from: the mean over sweeps then has no bias of its start that is
 left when the steps grow short.
@@ -30,8 +31,8 @@ from geodrift.models.latent_dirichlet_allocation.scaled_counts._deferred_topics 
     worth_deferring,
 )
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._expected_counts import expected_counts
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._moved_topics import MovedTopics
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._topic_steps import TopicSteps
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_topics import UnnormalisedTopics
 
 BATCH_SHARE = 4  # a minibatch holds about K V / 4 tokens
 _LEAST_START = 1e-30  # of a gamma: in logs there is no 0 to start from
@@ -41,14 +42,14 @@ class ScaledCounts(TopicMove):
     """Moves the topics by unbiased estimates of all counts from one minibatch.
 
     Args:
-        num_documents: D. A stream sets the attribute before each step.
+        num_documents: D; a stream changes the attribute before each step.
         num_words: V.
-        num_tokens: Of D documents, about; for the start.
+        num_tokens: About the number of tokens of D documents; for the start.
         settings: See `Settings`.
-        seed: Of the random streams, with ``chain``.
-        chain: Number of the chain.
-        starts: Where each document's tokens begin in one vector of all tokens, [D + 1]; None where documents
-            do not come again.
+        seed: Seed of the run.
+        chain: Number of the chain; (seed, chain, step) keys the random streams.
+        starts: The place of each document's first token in one vector of all tokens, [D + 1]; None for a
+            stream, whose documents do not come again.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class ScaledCounts(TopicMove):
         self.counts *= np.float32(per_entry)
         self.counts_factor = 1.0  # the mean is this times ``counts``: no step has to touch all of them
         self.totals = self.counts.sum(axis=0, dtype=np.float64)
-        self.gammas: MovedTopics | None = None  # until warm-up ends
+        self.gammas: UnnormalisedTopics | None = None  # until warm-up ends
         self.last = (0.0, 0)  # of the last step: seconds in the documents' sweeps, distinct words
         self.shapes = np.zeros(settings.n_topics)
 
@@ -115,12 +116,12 @@ class ScaledCounts(TopicMove):
         return batch.num_tokens * sweeps
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
-        """The topics as they are: a draw; in warm-up their mean."""
+        """The present topics, which are a draw; during warm-up their mean."""
         del count
         return self.expected_topics() if self.gammas is None else self.gammas.all_words()
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given the minibatches' counts, each weighted by what is left of its step."""
+        """The topics' mean given a weighted mean of the minibatches' counts, recent ones weighted most."""
         return np.ascontiguousarray(self._mean(np.arange(len(self.counts))).T)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -145,8 +146,13 @@ class ScaledCounts(TopicMove):
             np.array(arrays[name]) for name in ("assignments", "counts", "totals", "shapes")
         )
 
-    def start_moves(self, count: int, deferred: bool = False) -> MovedTopics:
-        """Draw the gammas that are moved from now on, given the mean counts; see `DeferredTopics`."""
+    def start_moves(self, count: int, deferred: bool = False) -> UnnormalisedTopics:
+        """Draw the unnormalised topics that are moved from now on, given the mean counts.
+
+        Args:
+            count: Steps taken; (seed, chain, count) keys the random numbers.
+            deferred: Whether words wait to be moved; see `DeferredTopics`.
+        """
         settings, num_words = self.settings, len(self.counts)
         prior = settings.topic_word_prior
         self.shapes = self.totals + prior * num_words
@@ -159,7 +165,7 @@ class ScaledCounts(TopicMove):
         if deferred:
             self.gammas = DeferredTopics(theta, prior, self.seed, self.chain)
         else:
-            self.gammas = MovedTopics(
+            self.gammas = UnnormalisedTopics(
                 settings.method, settings.gammas_on, theta, prior, self.seed, self.chain
             )
         return self.gammas
@@ -183,7 +189,7 @@ class ScaledCounts(TopicMove):
         return first_left + int((seconds - first_left * pace) / later)
 
     def _seconds_of_a_move(self) -> float:
-        """Of a trial that leaves nothing behind."""
+        """Seconds that a move of the topics takes, from a trial that changes nothing of the chain."""
         words, settings, shapes = np.arange(self.last[1]), self.settings, self.shapes
         counts = np.zeros((len(words), settings.n_topics), np.float32)
         trial, seconds = self.start_moves(0, deferred=self._defers(len(words))), math.inf
@@ -195,7 +201,7 @@ class ScaledCounts(TopicMove):
         return seconds
 
     def _defers(self, visited: int) -> bool:
-        """Whether words wait to be moved, where a minibatch has so many of them."""
+        """Whether words wait to be moved, if a minibatch has ``visited`` distinct words."""
         prior = self.settings.topic_word_prior
         return self.settings.method == "scir" and worth_deferring(len(self.counts), prior, visited)
 
@@ -204,7 +210,7 @@ class ScaledCounts(TopicMove):
         return expected_topics(counts, self.totals, self.settings.topic_word_prior, len(self.counts))
 
     def _follow(self, words: Int[np.ndarray, " W"], counts: Float[np.ndarray, "W K"], share: float) -> None:
-        """A weighted mean of the counts."""
+        """Move the weighted mean of the counts towards a minibatch's scaled counts."""
         weight = -math.expm1(-share)
         self.counts_factor *= 1.0 - weight
         if self.counts_factor < 1e-20:

@@ -1,4 +1,4 @@
-"""Topics of documents that come one after another, without end, and are not kept."""
+"""Topics of a stream of documents, none of which is kept."""
 
 import itertools
 from typing import Any
@@ -11,24 +11,24 @@ from geodrift.models.latent_dirichlet_allocation._settings import METHODS, Setti
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import as_minibatch, whole_counts
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 
-# Where the settings give none. A step of any size moves all topics; small ones learn faster from the first
-# 50,000 documents, and worse and more slowly from more.
+# The default. A step moves all topics whatever its batch; small batches learn faster from the first 50,000
+# documents, and worse and more slowly from more.
 BATCH_SIZE = 8192
-WARM_UP = 140, 2**16  # minibatches, documents: until as many of either have gone by
+WARM_UP = 140, 2**16  # minibatches, documents: warm-up ends when as many of either have gone by
 
 
 class StreamChain:
     """Samples topics from a stream of documents; cost and memory do not depend on how many have gone by.
 
     The target is the posterior of all documents of the stream, each minibatch standing for all of them by its
-    scaled counts. How many they are may be told; if it is not, they are those that have gone by.
+    scaled counts. Their number is ``total_documents``, or that of the documents that have gone by.
 
     Args:
         num_words: V.
         settings: See `Settings`; ``method`` is not "gibbs", which keeps assignments.
         total_documents: D, where it is known.
         seed: Whole number; the same seed and documents give the same draws on the same machine.
-        chain: Number of the chain.
+        chain: Number of the chain: chains of one seed are independent.
 
     Raises:
         ValueError: The method is "gibbs", or a number is not positive.
@@ -77,11 +77,11 @@ class StreamChain:
 
     @property
     def documents_seen(self) -> int:
-        """Documents that have gone by."""
+        """Number of documents that have gone by."""
         return self.move.documents_seen if self.move is not None else 0
 
     def feed(self, rows: Any) -> int:
-        """The next documents: a step for each ``batch_size`` of them, in parts of about equal size.
+        """Learn from the next documents, in steps of about equal size and at most ``batch_size`` documents.
 
         Args:
             rows: Counts, [documents, V], sparse or dense. They are not kept.
@@ -90,7 +90,8 @@ class StreamChain:
             The number of token draws.
 
         Raises:
-            ValueError: The rows have not V columns, or a count is negative or not whole. Nothing has changed.
+            ValueError: The rows do not have V columns, or a count is negative or not whole. Nothing has
+                changed then.
         """
         rows = sp.csr_matrix(rows)
         if rows.shape[1] != self.num_words:
@@ -106,7 +107,7 @@ class StreamChain:
         )
 
     def topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics as they are, float32 rows that sum to 1: a draw, after `WARM_UP`.
+        """The present topics, [K, V] float32 rows that sum to 1; after `WARM_UP` they are a draw.
 
         Raises:
             ValueError: No document has been fed.
@@ -114,7 +115,7 @@ class StreamChain:
         return self._started().topics(self.count)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given the counts of late; see `ScaledCounts.expected_topics`.
+        """The topics' mean given recent counts; see `ScaledCounts.expected_topics`.
 
         Raises:
             ValueError: No document has been fed.

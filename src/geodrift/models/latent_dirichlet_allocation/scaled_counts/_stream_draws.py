@@ -1,4 +1,4 @@
-"""Draws of a stream without an end: those of its latter half, evenly spaced, in bounded number."""
+"""Draws kept of a stream of unknown length: those of its latter half, evenly spaced, in bounded number."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ from jaxtyping import Float
 
 
 class StreamDraws:
-    """Keeps at most so many draws.
+    """Keeps at most N draws.
 
-    After t steps it holds draws of the steps after t / 2 that lie at least t' / N apart, where t' is the step
-    of the later one: never more than N of them.
+    After t steps it holds draws of the steps after t / 2. Two neighbours are at least t' / N steps apart,
+    where t' is the step of the later one, so there are never more than N.
 
     Args:
         most: N.
@@ -21,16 +21,16 @@ class StreamDraws:
         self._kept: list[tuple[int, Float[np.ndarray, "K V"]]] = []
 
     def offer(self, step: int, draw: Callable[[], Float[np.ndarray, "K V"]]) -> None:
-        """Take the draw of a step, if one is due.
+        """Keep the draw of a step, if one is due.
 
         Args:
-            step: Steps taken, more than at the last offer.
-            draw: Makes it.
+            step: Steps taken, more than at the last call.
+            draw: Makes the draw; called only if it is kept.
         """
         self._kept = [kept for kept in self._kept if 2 * kept[0] > step]
         if not self._kept or self.most * (step - self._kept[-1][0]) >= step:
             self._kept.append((step, draw()))
 
     def values(self) -> Float[np.ndarray, "N K V"]:
-        """What is kept, in order."""
+        """The draws kept, in the order of their steps."""
         return np.stack([draw for _, draw in self._kept])

@@ -1,7 +1,7 @@
-r"""Step sizes of the topics' moves by count.
+r"""Step sizes of the topics' moves as functions of the step count.
 
-One schedule, that of the share h of the topics which a step renews, gives all methods theirs: of the
-first-order moves of gammas on the posterior h is the time itself. By default it falls until the noise of the
+The step sizes of all methods follow from one schedule: the share h of the topics that a step renews. For
+first-order moves of gammas on the posterior, h is the time itself. By default h falls until the noise of the
 scaled counts, which multiplies the variance of a count by 1 + tanh(h/2) D/B, adds a twentieth, and stays
 there.
 """
@@ -15,10 +15,11 @@ from geodrift.schedules import PolynomialDecay
 
 _CHUNK = 1024
 SCHEDULE = (3.0, 5.0, 0.85)  # a, b, c of a (b + t)^-c
-LEAST = 0.1  # times B / D: h/2 D/B = 1/20
-# With gammas on the prior a topic that is w times as large as the mean moves w times as fast.
+LEAST = 0.1  # least h, in units of B / D: h/2 D/B = 1/20
+# Largest h with gammas on the prior, where a topic w times as large as the mean moves w times as fast.
 MOST_ON_PRIOR = 0.2
-# In logs an entry moves as fast as its shape. The share of a topic's tokens that its first word has, about:
+# About the share of a topic's tokens that its commonest word has; in logs an entry moves as fast as its
+# shape.
 LARGEST_SHARE = 0.05
 
 
@@ -26,9 +27,9 @@ class TopicSteps:
     """Step sizes and friction of one method.
 
     Args:
-        settings: ``step_size`` gives (a, b, c) of the method's own h; None the default schedule.
+        settings: ``step_size`` gives (a, b, c) of the method's own step size; None the default schedule.
         num_words: V.
-        tokens: Of a topic, mean.
+        tokens: Mean number of tokens of a topic.
     """
 
     def __init__(self, settings: Settings, num_words: int, tokens: float) -> None:
@@ -46,14 +47,14 @@ class TopicSteps:
         self.values: tuple[int, np.ndarray] = (-1, np.zeros(0))
 
     def share(self, count: int, batches: float) -> float:
-        """What the step after ``count`` steps renews of the topics; ``batches`` is D / B."""
+        """The share h of the topics that the step after ``count`` steps renews; ``batches`` is D / B."""
         value = self._value(count)
         if self.own is None:
             return min(self.most, max(value, LEAST / batches))
         return self.gain * (0.5 * value * value if self.has_momenta else value)
 
     def size(self, share: float) -> float:
-        """H of the method, time."""
+        """The method's own step size, time, for a share h."""
         time = share / self.gain
         return math.sqrt(2.0 * time) if self.has_momenta else time
 

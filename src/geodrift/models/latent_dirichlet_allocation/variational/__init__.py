@@ -1,1 +1,1 @@
-"""Variational relatives."""
+"""Variational inference for the same model."""

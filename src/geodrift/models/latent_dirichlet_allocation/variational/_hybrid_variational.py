@@ -15,11 +15,12 @@ mean counts make an unbiased estimate of the objective's natural gradient from a
 
 import math
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import ArrayLike, Float, Int
 
 from geodrift.kernels._streams import (
     LDA_HYBRID_ASSIGNMENTS,
@@ -40,11 +41,11 @@ class HybridVariationalResult(NamedTuple):
 
     topic_parameters: Float[np.ndarray, "K V"]  # lambda
     history: list[tuple[float, int]]  # (seconds, documents seen) after every minibatch
-    completed: bool  # whether all ``max_iter`` steps were made
+    completed: bool  # whether all ``max_iter`` steps were taken
 
     @property
     def topics(self) -> Float[np.ndarray, "K V"]:
-        """Means of the topics, rows that sum to 1."""
+        """Means of the topics, [K, V] rows that sum to 1."""
         return self.topic_parameters / self.topic_parameters.sum(axis=1, keepdims=True)
 
 
@@ -76,14 +77,14 @@ _weights_forms = TwoForms(_weights, worth_threads=20_000)
 def topic_weights(
     parameters: Float[np.ndarray, "W K"], sums: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, "W K"]:
-    """``exp(E log beta)`` of some words, each word's divided by its largest, float32.
+    """``exp(E log beta)`` of some words, float32, each word's K values divided by the largest of them.
 
-    A word's factor changes no law of its token's topic, and without it a word of few counts would underflow:
-    psi(0.01) is -100.
+    A word's factor does not change the law of its tokens' topics, and without it a word of few counts would
+    underflow: psi(0.01) is -100.
 
     Args:
         parameters: lambda of the words.
-        sums: Of lambda over all words.
+        sums: Sums of lambda over all words.
     """
     out = np.empty(parameters.shape, np.float32)
     of_sums = np.array([digamma(float(total)) for total in sums])
@@ -92,15 +93,15 @@ def topic_weights(
 
 
 class HybridVariational:
-    """Lambda, and its move by one minibatch.
+    """The Dirichlet parameters lambda, and their step by one minibatch.
 
     Args:
         num_documents: D.
-        shape: V and K.
-        num_tokens: Of all documents; the start is as many counts, each times an Exponential draw.
+        shape: (V, K).
+        num_tokens: Tokens of all documents, spread evenly at the start and multiplied by Exponential draws.
         doc_topic_prior: alpha, K values.
         topic_word_prior: eta.
-        seed: Of the start and the assignments.
+        seed: Seed of the start and the assignments.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class HybridVariational:
         self.steps = 0
 
     def parameters(self) -> Float[np.ndarray, "V K"]:
-        """Lambda."""
+        """Lambda, [V, K] float32."""
         return self.counts * np.float32(self.factor) + np.float32(self.eta)
 
     def step(self, batch: Minibatch, weight: float, *, burn_in: int, sweeps: int) -> None:
@@ -173,10 +174,10 @@ def fit_hybrid_variational(
     max_iter: int = 1000,
     seconds: float | None = None,
 ) -> HybridVariationalResult:
-    """Natural-gradient steps on minibatches of a random order of the documents, a new one for each pass.
+    """Fit by natural-gradient steps on minibatches, in a new random order of the documents for each pass.
 
-    A pass leaves out what is less than a minibatch at its end. Nothing is kept of a document: the cost of a
-    step does not depend on D.
+    The last documents of a pass are left out if they are fewer than a minibatch. Nothing is kept of a
+    document: the cost of a step does not depend on D.
 
     Args:
         corpus: Anything with ``num_documents``, ``num_words`` and ``rows(numbers) -> csr_matrix`` of counts.
@@ -184,11 +185,11 @@ def fit_hybrid_variational(
         doc_topic_prior: alpha, each component's: one number or K numbers.
         topic_word_prior: eta, each word's.
         batch_size: S; more than the corpus means all.
-        burn_in: Sweeps over each document, after one that assigns its tokens in turn, that are not counted.
-        sweeps: Those that are, from 1.
+        burn_in: Sweeps over each document that are dropped, after one that assigns its tokens in turn.
+        sweeps: Sweeps whose counts are averaged, from 1.
         delay: tau, positive.
         decay: gamma, above 0.5 and at most 1.
-        seed: Of the start, the order of documents, and the assignments.
+        seed: Seed of the start, the order of documents, and the assignments.
         max_iter: Number of minibatches.
         seconds: Stop after the first minibatch that ends later than this; compilation is not counted.
 
@@ -200,29 +201,33 @@ def fit_hybrid_variational(
     check_steps(max_iter, seconds)
     batch_size = min(batch_size, source.num_documents)
     check_batches(batch_size, source.num_documents, delay, decay)
-    fit = HybridVariational(
-        source.num_documents,
-        (source.num_words, n_topics),
-        source.num_tokens,
-        checked_prior(doc_topic_prior, 1, n_topics)[0],
-        topic_word_prior,
-        seed,
-    )
+    sizes = source.num_documents, (source.num_words, n_topics), source.num_tokens
+    alpha = checked_prior(doc_topic_prior, 1, n_topics)[0]
+    fit = HybridVariational(*sizes, alpha, topic_word_prior, seed)
     fit.step(source.minibatch(np.zeros(0, np.int64)), 0.0, burn_in=burn_in, sweeps=sweeps)  # compiles
-    rng, order = LDA_HYBRID_DOCUMENT_ORDER.generator(seed), np.zeros(0, np.int64)
     started, seen, history = time.perf_counter(), 0, []
-    for step in range(1, int(max_iter) + 1):
-        if len(order) < batch_size:
-            order = rng.permutation(source.num_documents)
-        documents, order = order[:batch_size], order[batch_size:]
+    order = _minibatches(source.num_documents, batch_size, int(max_iter), seed)
+    for step, documents in enumerate(order, 1):
         weight = (1.0 + step / delay) ** -decay
         fit.step(source.minibatch(documents), weight, burn_in=burn_in, sweeps=sweeps)
         seen += len(documents)
         history.append((time.perf_counter() - started, seen))
         if seconds is not None and history[-1][0] >= seconds:
             break
-    completed = len(history) == int(max_iter)
-    return HybridVariationalResult(np.ascontiguousarray(fit.parameters().T), history, completed)
+    parameters = np.ascontiguousarray(fit.parameters().T)
+    return HybridVariationalResult(parameters, history, len(history) == max_iter)
+
+
+def _minibatches(
+    num_documents: int, batch_size: int, number: int, seed: int
+) -> Iterator[Int[np.ndarray, " S"]]:
+    """The documents of each step."""
+    rng, order = LDA_HYBRID_DOCUMENT_ORDER.generator(seed), np.zeros(0, np.int64)
+    for _ in range(number):
+        if len(order) < batch_size:
+            order = rng.permutation(num_documents)
+        yield order[:batch_size]
+        order = order[batch_size:]
 
 
 def _check(n_topics: int, topic_word_prior: float, burn_in: int, sweeps: int, delay: float) -> None:

@@ -10,11 +10,11 @@ from geodrift.driver import sampled
 from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _kernel, _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler, _sweeps
 from geodrift.models.latent_dirichlet_allocation.documents import (
     _assignment_kernel,
     _assignments_in_jax,
-    _document_sampler,
+    _gibbs_sweeps,
 )
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 from law_checks import assert_means, z_bound
@@ -73,7 +73,7 @@ def test_redrawn_assignments_have_their_conditional_law(sampler, first):
         np.arange(copies), entries, np.tile(words, copies), np.tile(counts, copies), np.arange(3)
     )
     streams = Family(5, 0, 0)
-    sampler.redraw(batch, starts, assignments, topics, alpha, sweeps=20, first=first, streams=streams)
+    sampler.gibbs_sweeps(batch, starts, assignments, topics, alpha, sweeps=20, first=first, streams=streams)
     every, p = problem.document_law(np.repeat(words, counts), topics, alpha)
     drawn = assignments.reshape(copies, 5)
     assert not drawn[:, 4].any()
@@ -93,7 +93,7 @@ def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
     topics, starts = topics[batch.vocabulary], source.starts[batch.documents]
     for sampler in (_assignment_kernel, _assignments_in_jax):
         z = np.zeros(source.num_tokens, np.uint8)
-        sampler.redraw(batch, starts, z, topics, alpha, sweeps=6, first=True, streams=Family(1, 0, 2))
+        sampler.gibbs_sweeps(batch, starts, z, topics, alpha, sweeps=6, first=True, streams=Family(1, 0, 2))
         numbers = [np.bincount(part, minlength=3) for part in np.split(z, source.starts[1:-1])]
         draws.append(np.reshape(numbers, (copies, 1, kinds, 3)))
     kept = [0, 1, 3, 4]
@@ -103,13 +103,13 @@ def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
     assert counts.sum(axis=1)[2] == 0
 
 
-def test_which_document_sampler_runs_is_a_matter_of_the_device(monkeypatch):
+def test_which_gibbs_sweeps_runs_is_a_matter_of_the_device(monkeypatch):
     ran = []
     for module in (_assignment_kernel, _assignments_in_jax):
-        monkeypatch.setattr(module, "redraw", lambda *_, name=module.__name__: ran.append(name))
+        monkeypatch.setattr(module, "gibbs_sweeps", lambda *_, name=module.__name__: ran.append(name))
     for backend in ("cpu", "gpu"):
         monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
-        _document_sampler.redraw()
+        _gibbs_sweeps.gibbs_sweeps()
     assert [name.rsplit(".")[-1] for name in ran] == ["_assignment_kernel", "_assignments_in_jax"]
 
 
@@ -171,7 +171,7 @@ def draws_of(chain, steps):
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_kernel._redraw_forms, "worth_threads", 1)
+    monkeypatch.setattr(_sweeps._sweep_forms, "worth_threads", 1)
     settings = Settings(n_topics=5, batch_size=90)
     threads = numba.get_num_threads()
     try:
@@ -248,7 +248,7 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     for _ in range(_sampler.START_SWEEPS):
         chain.step()
     start = move.seen.copy()
-    monkeypatch.setattr(_sampler, "redraw_collapsed", lambda *arguments, **named: None)
+    monkeypatch.setattr(_sampler, "collapsed_gibbs_sweeps", lambda *arguments, **named: None)
     while move.complete_at < 0:
         chain.step()
     documents, words = problem.tokens(counts)

@@ -25,16 +25,16 @@ _SMALL_SUM = 1e-3  # `_cir_topics` leaves out of a sum what is below 1e-13
 WITH_MOMENTA = ("sgrhmc", "sghmc")
 
 
-class MovedTopics:
-    """theta of every topic and word, and its moves.
+class UnnormalisedTopics:
+    """theta of every topic and word, and its moves by a stochastic-gradient sampler.
 
     Args:
         method: "scir", or a key of `_langevin_topics.KINDS`.
         gammas_on: "posterior" or "prior".
-        theta: The start, [V, K], positive.
-        prior: eta.
-        seed: Of the random streams, with ``chain``.
-        chain: Number of the chain.
+        theta: Values at the start, [V, K], positive.
+        prior: eta, each word's Dirichlet parameter.
+        seed: Seed of the run.
+        chain: Number of the chain; (seed, chain, step) keys the random streams.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MovedTopics:
         self.place = np.full(theta.shape[0], -1, np.int32)
 
     def of_words(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        """Pi of some words, float32."""
+        """Pi of some words, [W, K] float32."""
         return self._topics_of(self.x[words])
 
     def all_words(self) -> Float[np.ndarray, "K V"]:
@@ -74,15 +74,15 @@ class MovedTopics:
         friction: float,
         count: int,
     ) -> None:
-        """One step, given estimates of the counts of some words; those of the others are 0.
+        """Move the topics by one step, given estimates of the counts of some words; the other counts are 0.
 
         Args:
             words: Distinct.
             counts: Estimates of N_kw, float32.
-            shapes: Of the law of the sums, for gammas on the posterior.
-            step_size: h.
-            friction: C; see `_langevin_topics.move_topics`.
-            count: Steps taken until now; with seed and chain it keys the random streams.
+            shapes: Gamma shapes of the topics' sums, for gammas on the posterior.
+            step_size: h, time.
+            friction: C, 1/time; see `_langevin_topics.move_topics`.
+            count: Steps taken; (seed, chain, count) keys the random streams.
         """
         self.place[words] = np.arange(len(words))
         streams = self._streams(count)
@@ -126,21 +126,21 @@ class MovedTopics:
         return x / self.sums.astype(np.float32)
 
     def _enlarge_small_topics(self) -> None:
-        """Make the sums of small topics 1, to lose none of their entries: they are drawn anew in any case."""
+        """Rescale small topics to the sum 1, so that no entry underflows; each move draws the sum anew."""
         small = self.sums < _SMALL_SUM
         if small.any():
             self.x[:, small] -= logsumexp(self.x[:, small].astype(np.float64), axis=0)
             self.sums[small] = 1.0
 
     def _present(self) -> Float[np.ndarray, "V K"]:
-        """The entries of all words as they are now."""
+        """The entries of all words at present."""
         return self.x
 
     def _streams(self, count: int) -> Family:
         return LDA_TOPIC_MOVES.family(self.seed, self.chain, count)
 
     def _factors(self, shapes: Float[np.ndarray, " K"], count: int) -> Float[np.ndarray, " K"]:
-        """What a sum drawn anew multiplies each topic by."""
+        """The factor of each topic from its present sum to a new draw of the sum."""
         family = LDA_TOPIC_SUMS.family(self.seed, self.chain, count).word
-        # Not 0, which is the start of no discretised move.
+        # Not 0, from which no discretised move can start.
         return np.maximum(draw_sums(shapes, family), LEAST_SUM) / self.sums

@@ -1,0 +1,16 @@
+"""Gibbs sweeps over documents given the topics: on CPUs by the compiled kernel, on other devices in JAX.
+
+Both have the same law; their random numbers differ.
+"""
+
+from typing import Any
+
+import jax
+
+from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel, _assignments_in_jax
+
+
+def gibbs_sweeps(*arguments: Any, **named: Any) -> None:
+    """Sweep over the tokens of a minibatch; the arguments are those of `_assignment_kernel.gibbs_sweeps`."""
+    on_cpu = jax.default_backend() == "cpu"
+    (_assignment_kernel if on_cpu else _assignments_in_jax).gibbs_sweeps(*arguments, **named)
