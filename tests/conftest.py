@@ -48,7 +48,7 @@ def optimised():
     """For tests whose programs run for longer than it takes to optimise them."""
     jax.config.update("jax_disable_most_optimizations", False)
     yield
-    jax.config.update("jax_disable_most_optimizations", "XLA_FLAGS" in os.environ)
+    jax.config.update("jax_disable_most_optimizations", "JAX_DISABLE_MOST_OPTIMIZATIONS" in os.environ)
 
 
 # Most programs of the tests run for less time than XLA takes to optimise them: with these settings that takes
