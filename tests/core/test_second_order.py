@@ -290,7 +290,7 @@ class _Scripted(SGRHMC):
         r, _ = self._kick(None, x, r, gradient, noise, h)
         return self._drift(x, r, h / 2) if self.composition == "ABOBA" else (x, r)
 
-    def _white(self, key, x, variance, h):
+    def _noise(self, key, x, variance, h):
         return variance, jnp.zeros((), bool)  # what one_step gave
 
 

@@ -1,9 +1,11 @@
 """Makes or continues a run of either kind of chain in a process of its own: runner.py KIND RUN DRAWS PAUSE.
 
 Checkpoints follow one another quickly, and each chunk waits PAUSE seconds, so that a test may interrupt it.
+Files beyond a fifth argument, a number of bytes, fail in the kernel, as on a full disk.
 """
 
 import io
+import resource
 import sys
 import time
 from pathlib import Path
@@ -63,6 +65,8 @@ def compiled(path, pause):
 if __name__ == "__main__":
     from geodrift.driver import _record
 
-    kind, path, draws, pause = sys.argv[1:]
+    kind, path, draws, pause, *limit = sys.argv[1:]
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit[0]), int(limit[0])))
     _record.CHECKPOINT_SECONDS = 0.02
     np.savez(draws, **{"host": host, "compiled": compiled}[kind](Path(path), float(pause)))

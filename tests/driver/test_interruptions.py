@@ -2,7 +2,6 @@
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -20,10 +19,10 @@ KINDS = ("host", "compiled")
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-def start(kind, run, draws, pause, **more):
-    command = [sys.executable, str(RUNNER), kind, str(run), str(draws), str(pause)]
+def start(kind, run, draws, pause, *limit):
+    command = [sys.executable, RUNNER, kind, run, draws, pause, *limit]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, **more)
+    return subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def finish(kind, run, draws):
@@ -97,35 +96,42 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
 @kinds
 def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
     run = tmp_path / "run"
-    first = start(kind, run, tmp_path / "first.npz", 0.02)
-    wait_for_progress(first, run, 0)
-    second = start(kind, run, tmp_path / "second.npz", 0)
-    _, err = second.communicate()
+    process = start(kind, run, tmp_path / "never.npz", 0.05)
+    wait_for_progress(process, run, 0)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with geodrift.load(run).locked():
+        second = start(kind, run, tmp_path / "second.npz", 0)
+        _, err = second.communicate()
     assert second.returncode == 1
     assert "is being written by another process" in err
-    _, err = first.communicate()
-    assert first.returncode == 0, err[-2000:]
-    with np.load(tmp_path / "first.npz") as stored:
-        assert_same(dict(stored), straight[kind])
     assert not (tmp_path / "second.npz").exists()
+    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+
+
+@kinds
+def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
+    """One of them samples; the other is refused, or finds the finished run."""
+    run, files = tmp_path / "run", [tmp_path / "one.npz", tmp_path / "two.npz"]
+    errors = [process.communicate()[1] for process in [start(kind, run, file, 0) for file in files]]
+    found = [file for file in files if file.exists()]
+    assert found, errors
+    for file, err in zip(files, errors, strict=True):
+        assert file in found or "is being written by another process" in err or "exists already" in err
+    for file in found:
+        with np.load(file) as stored:
+            assert_same(dict(stored), straight[kind])
 
 
 @kinds
 def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
-    """Files beyond a size fail in the kernel, as on a full disk."""
     run = tmp_path / "run"
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     size = (run / "metrics.jsonl").stat().st_size
-    process = start(
-        kind,
-        run,
-        tmp_path / "never.npz",
-        0.0,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 600, size + 600)),
-    )
+    process = start(kind, run, tmp_path / "never.npz", 0.0, size + 600)
     _, err = process.communicate()
     assert process.returncode == 1, err
     assert "is kept as of its last checkpoint; make room, then go on with it" in err
