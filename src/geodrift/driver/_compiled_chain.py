@@ -134,7 +134,7 @@ def _joined(path: tuple) -> str:
 
 
 def _info_of(draws: dict[str, np.ndarray]) -> StepInfo:
-    return StepInfo(*(draws[_INFO_GROUP + name] for name in StepInfo._fields))
+    return StepInfo._make(draws[_INFO_GROUP + name] for name in StepInfo._fields)
 
 
 def _variable(name: str, values: np.ndarray) -> Variable:

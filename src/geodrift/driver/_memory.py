@@ -1,5 +1,7 @@
 """Draws of a run that are kept in memory."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from geodrift.driver._chain import Chain
@@ -13,7 +15,7 @@ class DrawMemory:
         chains: Of the run.
     """
 
-    def __init__(self, chains: list[Chain]) -> None:
+    def __init__(self, chains: Sequence[Chain]) -> None:
         self._pieces: list[list[dict[str, np.ndarray]]] = [[] for _ in chains]
 
     def append(self, index: int, draws: dict[str, np.ndarray]) -> None:

@@ -87,7 +87,7 @@ class Run:
         return cls.open(path)
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
+    def open(cls, path: str | os.PathLike) -> Self:
         """Open a run directory.
 
         Raises:
@@ -242,6 +242,6 @@ def _lock(descriptor: int, path: Path) -> None:
         raise InputError(f"run {path} is being written by another process") from None
 
 
-def load(path: str | Path) -> Run:
+def load(path: str | os.PathLike) -> Run:
     """Open a run directory, whoever wrote it; see `Run.open`."""
     return Run.open(path)

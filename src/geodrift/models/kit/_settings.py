@@ -22,7 +22,10 @@ class Allowed(Protocol):
         kind: The type that a value is typed in on the command line.
     """
 
-    kind: type
+    @property
+    def kind(self) -> type:
+        """The type that a value is typed in on the command line."""
+        ...
 
     @property
     def text(self) -> str:
