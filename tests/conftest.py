@@ -78,6 +78,8 @@ def pytest_configure(config):
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": -1,
         }
         numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(config.cache.mkdir("numba"))
+    # Processes of pytest-xdist are as many as the cores: threads of NumPy's would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for name, value in settings.items():
         os.environ[name] = str(value)
         if name.startswith("JAX_"):
