@@ -25,7 +25,7 @@ def scramble(word: np.uint64) -> np.uint64:
 
 
 @numba.njit(cache=True)
-def open_family(seed: int, chain: int, step: int) -> np.uint64:
+def open_family(seed: np.uint64, chain: int, step: int) -> np.uint64:
     """What the streams of one (seed, chain, step) have in common; `open_member` makes them of it."""
     word = scramble(np.uint64(seed) + _GOLDEN)
     word = scramble(word ^ (np.uint64(chain) + _MIX_1))

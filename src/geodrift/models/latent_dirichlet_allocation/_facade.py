@@ -1,7 +1,7 @@
 """Latent Dirichlet allocation as a scikit-learn estimator."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -115,7 +115,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         self.total_documents = total_documents
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
         """Sample the posterior of the topics; what was fitted before is forgotten.
 
         Args:
@@ -136,7 +136,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         self.expected_topics_ = chains[0].expected_topics()
         return self
 
-    def partial_fit(self, X: Any, y: None = None) -> Self:
+    def partial_fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
         """Take the next documents of a stream; after `fit` a new stream begins.
 
         Args:

@@ -16,7 +16,7 @@ import math
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential
@@ -70,7 +70,7 @@ def draw_sums(shapes: np.ndarray, family: np.uint64) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _tiny(shapes: np.ndarray, item: int, family: np.uint64) -> np.ndarray:
+def _tiny(shapes: np.ndarray, item: int | np.integer, family: np.uint64) -> np.ndarray:
     """Gamma draws divided by the largest of them, given that each is 0 by `_gamma_or_nothing`.
 
     Given that an exponential is above a bound, what it is beyond the bound is exponential again: the draws
@@ -87,7 +87,7 @@ def _tiny(shapes: np.ndarray, item: int, family: np.uint64) -> np.ndarray:
 
 def draw_topics(
     word_topic: Int[np.ndarray, "V K"],
-    topic_totals: Int[np.ndarray, " K"],
+    topic_totals: Real[np.ndarray, " K"],
     words: Int[np.ndarray, " W"],
     prior: float,
     streams: Family,
@@ -119,7 +119,7 @@ def draw_topics(
 
 
 def expected_topics(
-    word_topic: Float[np.ndarray, "W K"], topic_totals: Float[np.ndarray, " K"], prior: float, num_words: int
+    word_topic: Real[np.ndarray, "W K"], topic_totals: Real[np.ndarray, " K"], prior: float, num_words: int
 ) -> Float[np.ndarray, "W K"]:
     """The topics' mean given all assignments, (eta + N_kw) / (V eta + N_k), [W, K] float32."""
     scale = np.float32(1.0) / (topic_totals + prior * num_words).astype(np.float32)

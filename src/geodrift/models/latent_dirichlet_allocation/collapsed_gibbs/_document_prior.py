@@ -17,7 +17,7 @@ Tables are needed summed over documents only: as many as C of them have n_dk > i
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 SHAPE, RATE = 1.0, 1.0  # a and b
 
@@ -51,8 +51,8 @@ def documents_above(starts: np.ndarray, assignments: np.ndarray, num_topics: int
 
 def draw_document_prior(
     prior: Float[np.ndarray, " K"],
-    starts: Int[np.ndarray, " D+1"],
-    assignments: Int[np.ndarray, " n"],
+    starts: Int[np.ndarray, " bound"],
+    assignments: UInt[np.ndarray, " n"],
     symmetric: bool,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, " K"]:

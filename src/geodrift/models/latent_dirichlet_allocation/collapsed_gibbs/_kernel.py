@@ -60,8 +60,8 @@ def _next_row(
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def _remove(
-    topic: int,
-    begin: int,
+    topic: np.int64,
+    begin: np.int64,
     numbers: np.ndarray,
     word_topic: np.ndarray,
     in_part: np.ndarray,
@@ -82,7 +82,7 @@ def _remove(
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def _draw_topic(
-    begin: int,
+    begin: np.int64,
     bits: np.uint64,
     word_topic: np.ndarray,
     prior: np.float32,
@@ -101,8 +101,8 @@ def _draw_topic(
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def _add(
-    topic: int,
-    begin: int,
+    topic: np.int64,
+    begin: np.int64,
     numbers: np.ndarray,
     word_topic: np.ndarray,
     in_part: np.ndarray,
@@ -216,7 +216,7 @@ def sweep_two_groups(
         if j == end_b:
             row_b, j, end_b = _next_row(row_b + 1, last_b, part_b, places, in_documents, scale_b, weights_b)
     common = (places, words, topics, in_documents, word_topic)
-    rest_a = (in_a, masses_a, prior_a, scale_a, next_a, weights_a, sums_a, prior, stream_a)
-    rest_b = (in_b, masses_b, prior_b, scale_b, next_b, weights_b, sums_b, prior, stream_b)
+    rest_a: tuple = (in_a, masses_a, prior_a, scale_a, next_a, weights_a, sums_a, prior, stream_a)
+    rest_b: tuple = (in_b, masses_b, prior_b, scale_b, next_b, weights_b, sums_b, prior, stream_b)
     _finish_group(row_a, i, end_a, last_a, part_a, *common, *rest_a)
     _finish_group(row_b, j, end_b, last_b, part_b, *common, *rest_b)

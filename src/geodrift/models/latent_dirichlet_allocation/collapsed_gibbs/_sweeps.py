@@ -19,7 +19,7 @@ approximate, since all parts share :math:`N_k`; with the masses drawn it is an e
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
@@ -110,8 +110,8 @@ _sweep_forms = TwoForms(_sweep_minibatch, worth_threads=50_000)
 def collapsed_gibbs_sweeps(
     batch: Minibatch,
     starts: Int[np.ndarray, " S"],
-    bounds: Int[np.ndarray, " P+1"],
-    assignments: Int[np.ndarray, " n"],
+    bounds: Int[np.ndarray, " bound"],
+    assignments: UInt[np.ndarray, " n"],
     word_topic: Int[np.ndarray, "V Kp"],
     in_parts: Float[np.ndarray, "P Kp"],
     masses: Float[np.ndarray, "P K"],

@@ -12,7 +12,7 @@ number of topics in the document, and log K more where it falls on the prior's p
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.kernels._random_streams import next_word, open_member
 from geodrift.kernels._streams import Family
@@ -147,7 +147,7 @@ _redraw_forms = TwoForms(_redraw, worth_threads=10_000)
 def gibbs_sweeps(
     batch: Minibatch,
     starts: Int[np.ndarray, " S"],
-    assignments: Int[np.ndarray, " n"],
+    assignments: UInt[np.ndarray, " n"],
     topics: Float[np.ndarray, "W K"],
     doc_topic_prior: Float[np.ndarray, " K"],
     *,

@@ -9,7 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, UInt
 
 from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
@@ -21,7 +21,7 @@ MOST_NUMBERS = 2**26  # documents times topics that run side by side
 def gibbs_sweeps(
     batch: Minibatch,
     starts: Int[np.ndarray, " S"],
-    assignments: Int[np.ndarray, " n"],
+    assignments: UInt[np.ndarray, " n"],
     topics: Float[np.ndarray, "W K"],
     doc_topic_prior: Float[np.ndarray, " K"],
     *,
@@ -35,8 +35,9 @@ def gibbs_sweeps(
     begins, lengths = ends[:-1], np.diff(ends)
     key = streams.key
     padded = jnp.asarray(_padded(topics, _power_of_two(len(topics))))
-    for length in np.unique(_power_of_two(lengths)):
-        rows = np.flatnonzero((_power_of_two(lengths) == length) & (lengths > 0))
+    padded_lengths = _powers_of_two(lengths)
+    for length in np.unique(padded_lengths):
+        rows = np.flatnonzero((padded_lengths == length) & (lengths > 0))
         most = max(1, MOST_NUMBERS // topics.shape[1])
         for block in np.array_split(rows, -(-len(rows) // most) or 1):
             if not len(block):
@@ -44,7 +45,7 @@ def gibbs_sweeps(
             inside = np.arange(length) < lengths[block, None]
             at = np.where(inside, begins[block, None] + np.arange(length), 0)
             places = np.where(inside, starts[block, None] + np.arange(length), 0)
-            size = int(_power_of_two(len(block)))
+            size = _power_of_two(len(block))
             drawn = _sweeps(
                 key,
                 _padded(batch.documents[block], size),
@@ -100,8 +101,13 @@ def _sweeps(
     return jax.lax.fori_loop(0, sweeps, sweep, (numbers, assignments))[1]
 
 
-def _power_of_two(length: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
-    return 2 ** np.ceil(np.log2(np.maximum(length, SHORTEST))).astype(np.int64)
+def _powers_of_two(lengths: Int[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
+    """The least power of two from `SHORTEST` on that holds each length."""
+    return 2 ** np.ceil(np.log2(np.maximum(lengths, SHORTEST))).astype(np.int64)
+
+
+def _power_of_two(length: int) -> int:
+    return int(_powers_of_two(np.array([length]))[0])
 
 
 def _padded(rows: np.ndarray, size: int) -> np.ndarray:

@@ -62,7 +62,7 @@ class TokenSource:
         """The given documents; cost O(V + nnz)."""
         return as_minibatch(self.corpus.rows(documents), documents, self._place)
 
-    def word_bounds(self, num_parts: int) -> Int[np.ndarray, " P+1"]:
+    def word_bounds(self, num_parts: int) -> Int[np.ndarray, " bound"]:
         """The first words of at most ``num_parts`` parts of the vocabulary with about equal tokens, and V."""
         upto = np.cumsum(self._frequencies)
         inner = np.searchsorted(upto, upto[-1] * np.arange(1, num_parts) / num_parts) + 1

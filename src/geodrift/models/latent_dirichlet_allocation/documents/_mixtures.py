@@ -80,7 +80,7 @@ def _sampled(
     mean = np.zeros((counts.shape[0], num_topics))
     draws = np.empty((num_draws * DRAWS_PER_TOPIC_DRAW, counts.shape[0], num_topics), np.float32)
     for number, draw in enumerate(topics):
-        sampler.under(draw, prior[number])
+        sampler.set_topics(draw, prior[number])
         sampler.sweep(number, 0, BURN_IN if number else FIRST_SWEEPS)
         for i in range(DRAWS_PER_TOPIC_DRAW):
             numbers = sampler.sweep(number, 1 + i)

@@ -156,7 +156,7 @@ def fold_in(
 ) -> Float[np.ndarray, "D K"]:
     """Posterior mean of each document's mixture given its tokens and one set of topics."""
     sampler = DocumentSampler(observed, len(topics), names, LDA_COMPLETION_ASSIGNMENTS, seed)
-    sampler.under(topics, prior)
+    sampler.set_topics(topics, prior)
     sampler.sweep(draw, 0, 1 + burn_in)
     total = np.zeros((observed.shape[0], len(topics)))
     for step in range(1, sweeps - burn_in + 1):

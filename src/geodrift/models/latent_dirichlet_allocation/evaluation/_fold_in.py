@@ -1,11 +1,9 @@
 """Folding in: Gibbs sampling of documents' assignments given fixed topics, and their mixtures."""
 
-from typing import Self
-
 import numba
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Float, Int, Real
 
 from geodrift.kernels._streams import KernelStreams
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
@@ -53,12 +51,11 @@ class DocumentSampler:
         self.assignments = np.zeros(self.bounds[-1], np.uint8 if num_topics <= 2**8 else np.uint16)
         self._first = True
 
-    def under(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> Self:
+    def set_topics(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> None:
         """Use these topics and this document prior for the sweeps from now on."""
         self.prior = prior.astype(np.float32)
         self._topics = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
         self._topics[prior_tables(self._topics, self.prior)[:, -1] == 0.0] = 1.0
-        return self
 
     def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
         """Sweep over all documents, and return n_dk after the last sweep.
@@ -83,7 +80,7 @@ class DocumentSampler:
         self._first = False
         return _topic_counts(self.bounds, self.assignments, self.num_topics)
 
-    def mean_mixtures(self, counts: Float[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
+    def mean_mixtures(self, counts: Real[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
         """Mean of each mixture given the topic counts n_dk: (n_dk + alpha_k) / (n_d + sum_j alpha_j)."""
         prior = self.prior.astype(np.float64)
         return (counts + prior) / (self.lengths + prior.sum())[:, None]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, UInt
 
 from geodrift.kernels._streams import Family
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import add_counts
@@ -13,7 +13,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 
 def expected_counts(
     batch: Minibatch,
-    assignments: Int[np.ndarray, " n"],
+    assignments: UInt[np.ndarray, " n"],
     topics: Float[np.ndarray, "W K"],
     doc_topic_prior: Float[np.ndarray, " K"],
     *,

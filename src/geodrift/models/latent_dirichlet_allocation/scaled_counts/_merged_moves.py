@@ -19,7 +19,7 @@ import math
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.kernels._cox_ingersoll_ross import log_move
 from geodrift.kernels._random_streams import open_member
@@ -67,7 +67,7 @@ _forms = TwoForms(_moves, worth_threads=4096)
 def move_words(
     log_theta: Float[np.ndarray, "V K"],
     words: Int[np.ndarray, " W"],
-    since: Int[np.ndarray, " W"],
+    since: UInt[np.ndarray, " W"],
     left: Float[np.ndarray, "T K"],
     scale: Float[np.ndarray, "T K"],
     counts: Float[np.ndarray, "W K"] | None,

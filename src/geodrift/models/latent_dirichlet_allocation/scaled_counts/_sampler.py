@@ -18,7 +18,7 @@ import math
 import time
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.kernels._streams import LDA_GAMMAS_START, LDA_MEAN_COUNTS_START, LDA_MINIBATCH_ASSIGNMENTS
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -60,7 +60,7 @@ class ScaledCounts(TopicMove):
         settings: Settings,
         seed: int,
         chain: int,
-        starts: Int[np.ndarray, " D+1"] | None,
+        starts: Int[np.ndarray, " bound"] | None,
     ) -> None:
         self.num_documents, self.settings, self.seed, self.chain = num_documents, settings, seed, chain
         self.batch_size, self.starts = self._batch_size(num_words, num_tokens), starts
@@ -230,13 +230,13 @@ class ScaledCounts(TopicMove):
             self.shapes = self.totals + settings.topic_word_prior * num_words
         self.gammas.move(words, counts, self.shapes, self.steps.size(share), self.steps.friction, count)
 
-    def _assignments_of(self, batch: Minibatch) -> Int[np.ndarray, " n"]:
+    def _assignments_of(self, batch: Minibatch) -> UInt[np.ndarray, " n"]:
         if self.starts is None:
             return np.zeros(batch.num_tokens, self.small)
         rows = batch.documents
         return gather(self.starts[rows], self.starts[rows + 1], self.assignments)
 
-    def _keep(self, batch: Minibatch, assignments: Int[np.ndarray, " n"]) -> None:
+    def _keep(self, batch: Minibatch, assignments: UInt[np.ndarray, " n"]) -> None:
         if self.starts is not None:
             rows = batch.documents
             scatter(self.starts[rows], self.starts[rows + 1], assignments, self.assignments)

@@ -8,6 +8,7 @@ there.
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -34,7 +35,7 @@ class TopicSteps:
 
     def __init__(self, settings: Settings, num_words: int, tokens: float) -> None:
         self.own, method = settings.step_size, settings.method
-        self.schedule = PolynomialDecay(*(self.own or SCHEDULE))
+        self.schedule = PolynomialDecay(*(jnp.asarray(x) for x in self.own or SCHEDULE))
         self.has_momenta = method in ("sgrhmc", "sghmc")
         self.most, gain, friction = math.inf, 1.0, 1.0
         if method in ("sgld", "sghmc"):
@@ -62,5 +63,6 @@ class TopicSteps:
         chunk, place = divmod(count, _CHUNK)
         if self.values[0] != chunk:
             # Many at once: a call of JAX takes as long as a small step.
-            self.values = (chunk, np.asarray(self.schedule(np.arange(chunk * _CHUNK, (chunk + 1) * _CHUNK))))
+            counts = jnp.arange(chunk * _CHUNK, (chunk + 1) * _CHUNK)
+            self.values = (chunk, np.asarray(self.schedule(counts)))
         return float(self.values[1][place])
