@@ -156,7 +156,7 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
     geodrift_cli, run, inputs, tmp_path, monkeypatch
 ):
     """Killed after its first steps, at each of several checkpoints, and resumed each time."""
-    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)
     monkeypatch.setattr("geodrift.driver._record.CHECKPOINT_SECONDS", 0.0)
     write = Run.write_checkpoint
 

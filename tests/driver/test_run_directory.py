@@ -108,7 +108,7 @@ def test_dying_at_any_write_then_resuming_changes_nothing(
 ):
     """Kill at each metrics line, draw, flush, checkpoint in turn, with a checkpoint after every round."""
     monkeypatch.setattr(_record, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 0.0)  # a step a chunk
+    monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)  # a step a chunk
     run, walks = make_run("run", chains)
     real, calls = getattr(target, place), []
 
@@ -169,7 +169,7 @@ def test_settings_changed_after_the_run_began_are_refused(make_run, quiet):
 def test_a_chain_that_fails_leaves_the_last_checkpoint_and_says_why(make_run, quiet, monkeypatch):
     """The draws until then are those of the run that does not fail; a second chain's are kept too."""
     monkeypatch.setattr(_record, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)
     run, chains = make_run("run", chains=2)
     real = chains[1].step
 

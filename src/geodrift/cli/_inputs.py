@@ -2,14 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import scipy.sparse as sp
 
 from geodrift.cli import UsageError
+from geodrift.cli._options import Text
 from geodrift.data import (
     Corpus,
     InputError,
+    Source,
     TextOptions,
     build_corpus,
     count_words,
@@ -22,43 +24,6 @@ from geodrift.data import (
     read_vocabulary,
 )
 from geodrift.data._constructors import default_words
-
-
-class Text(NamedTuple):
-    """The options about text, as typed."""
-
-    text_field: str = "text"
-    encoding: str = "utf-8"
-    min_df: str | None = None
-    max_df: str | None = None
-    max_words: int | None = None
-    stop_words: str = "english"
-    ngrams: int = 1
-    token_pattern: str | None = None
-
-    @property
-    def asks_to_prune(self) -> bool:
-        """Whether a limit was given: counts are pruned only then."""
-        return (self.min_df, self.max_df, self.max_words) != (None, None, None)
-
-    def options(self, **defaults: int | float) -> TextOptions:
-        """The tokeniser's settings."""
-        values: dict[str, Any] = dict(defaults)
-        for name in ("min_df", "max_df"):
-            typed = getattr(self, name)
-            if typed is not None:
-                values[name] = parse_frequency(typed, f"--{name.replace('_', '-')}")
-        if self.token_pattern is not None:
-            values["token_pattern"] = self.token_pattern
-        words = self.stop_words
-        listed = words if words in ("english", "none") else read_stop_words(Path(words))
-        return TextOptions(max_words=self.max_words, stop_words=listed, ngrams=self.ngrams, **values)
-
-    def sources(self, inputs: list[Path]) -> list:
-        """The files behind the inputs."""
-        # A byte order mark at the start of UTF-8 is no part of the text.
-        encoding = "utf-8-sig" if self.encoding.lower() in ("utf-8", "utf8") else self.encoding
-        return find_sources(inputs, self.text_field, encoding)
 
 
 def load_corpus(
@@ -76,14 +41,14 @@ def load_corpus(
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
         if text.asks_to_prune:
-            corpus = prune_columns(_of_counts(first, vocab, signed), text.options(min_df=1, max_df=1.0))
+            corpus = prune_columns(_of_counts(first, vocab, signed), _tokeniser(text, min_df=1, max_df=1.0))
             return corpus if out is None else corpus.save(out)
         return _of_counts(first, vocab, signed, out)
     if vocab is not None:
-        words, options = read_vocabulary(vocab), text.options()
-        counts = count_words(text.sources(inputs), options, words)
+        words, options = read_vocabulary(vocab), _tokeniser(text)
+        counts = count_words(_sources(text, inputs), options, words)
         return Corpus.from_matrix(counts, words, out, made={"from": "text", "options": options.to_dict()})
-    return build_corpus(text.sources(inputs), text.options(), out, workers=workers)
+    return build_corpus(_sources(text, inputs), _tokeniser(text), out, workers=workers)
 
 
 def load_counts(
@@ -109,7 +74,7 @@ def load_counts(
         print("note: the run was fitted to counts, text is split by the default rules", file=sys.stderr)
     else:
         options = TextOptions.from_dict(stored)
-    return count_words(text.sources([path]), options, words)
+    return count_words(_sources(text, [path]), options, words)
 
 
 def is_corpus(path: Path) -> bool:
@@ -138,3 +103,23 @@ def _match(counts: sp.csr_matrix, given: list[str], words: list[str]) -> sp.csr_
         ([1] * len(known), (rows, columns)), shape=(len(given), len(words)), dtype=counts.dtype
     )
     return sp.csr_matrix(counts @ move)
+
+
+def _tokeniser(text: Text, **defaults: int | float) -> TextOptions:
+    """The tokeniser's settings."""
+    values: dict[str, Any] = dict(defaults)
+    for name, typed in (("min_df", text.min_df), ("max_df", text.max_df)):
+        if typed is not None:
+            values[name] = parse_frequency(typed, f"--{name.replace('_', '-')}")
+    if text.token_pattern is not None:
+        values["token_pattern"] = text.token_pattern
+    words = text.stop_words
+    listed = words if words in ("english", "none") else read_stop_words(Path(words))
+    return TextOptions(max_words=text.max_words, stop_words=listed, ngrams=text.ngrams, **values)
+
+
+def _sources(text: Text, inputs: list[Path]) -> list[Source]:
+    """The files behind the inputs."""
+    # A byte order mark at the start of UTF-8 is no part of the text.
+    encoding = "utf-8-sig" if text.encoding.lower() in ("utf-8", "utf8") else text.encoding
+    return find_sources(inputs, text.text_field, encoding)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from geodrift.cli import UsageError
+from geodrift.cli._options import set_parameters
 from geodrift.models import model_named, models
 from geodrift.models._registry import refusal
 from geodrift.models.kit import Model, Setting
@@ -21,7 +22,7 @@ def with_options(options_of: Callable[[Model], Iterable[Setting]]) -> Callable[[
     def change(command: Callable) -> Callable:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        command.__signature__ = signature.replace(parameters=[*own, *_parameters(options_of)])  # type: ignore[attr-defined]
+        set_parameters(command, [*own, *_parameters(options_of)])
         return command
 
     return change

@@ -1,7 +1,10 @@
 """Arguments and options that several commands share."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -59,3 +62,47 @@ Ngrams = Annotated[int, typer.Option("--ngrams", help="Longest sequence of words
 TokenPattern = Annotated[
     str | None, typer.Option("--token-pattern", help="Regular expression of a word.", rich_help_panel=_TEXT)
 ]
+
+
+class Text(NamedTuple):
+    """The options about text, as typed."""
+
+    text_field: TextField = "text"
+    encoding: Encoding = "utf-8"
+    min_df: MinDf = None
+    max_df: MaxDf = None
+    max_words: MaxWords = None
+    stop_words: StopWords = "english"
+    ngrams: Ngrams = 1
+    token_pattern: TokenPattern = None
+
+    @property
+    def asks_to_prune(self) -> bool:
+        """Whether a limit was given: counts are pruned only then."""
+        return (self.min_df, self.max_df, self.max_words) != (None, None, None)
+
+
+def with_text(command: Callable) -> Callable:
+    """Give a command that takes ``text``, a `Text`, an option for each of its fields."""
+    parameters = dict(inspect.signature(command, eval_str=True).parameters)
+    del parameters["text"]
+    rest = [p for p in parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=Text._field_defaults[name], annotation=annotation
+        )
+        for name, annotation in get_type_hints(Text, include_extras=True).items()
+    ]
+
+    @functools.wraps(command)
+    def changed(**typed: Any) -> None:
+        text = Text(**{name: typed.pop(name) for name in Text._fields})
+        command(**typed, text=text)
+
+    set_parameters(changed, [*(p for p in parameters.values() if p not in rest), *options, *rest])
+    return changed
+
+
+def set_parameters(command: Any, parameters: list[inspect.Parameter]) -> None:
+    """Change the signature from which typer makes the options of a command."""
+    command.__signature__ = inspect.Signature(parameters)

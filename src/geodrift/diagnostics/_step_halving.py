@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
-from geodrift.driver._sample import Draws, sample
+from geodrift.driver import Draws, sample
 from geodrift.schedules import Schedule
 
 _FAMILY_ERROR = 0.01

@@ -4,13 +4,15 @@ from geodrift.driver._chain import Chain as Chain
 from geodrift.driver._chain import Chunk as Chunk
 from geodrift.driver._chain import ShownMetric as ShownMetric
 from geodrift.driver._chain import Variable as Variable
-from geodrift.driver._feed import HostData as HostData
+from geodrift.driver._draws import Draws as Draws
+from geodrift.driver._draws import RunProgress as RunProgress
 from geodrift.driver._fit import FitResult as FitResult
 from geodrift.driver._fit import Length as Length
 from geodrift.driver._fit import fit_to_run as fit_to_run
 from geodrift.driver._fit import plan_of as plan_of
 from geodrift.driver._fit import sampled as sampled
 from geodrift.driver._host_chain import HostChain as HostChain
+from geodrift.driver._host_data import HostData as HostData
 from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
@@ -18,8 +20,6 @@ from geodrift.driver._plan import Shares as Shares
 from geodrift.driver._run import Labels as Labels
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load
-from geodrift.driver._sample import Draws as Draws
-from geodrift.driver._sample import RunProgress as RunProgress
 from geodrift.driver._sample import sample as sample
 from geodrift.driver._signals import StorageFullError as StorageFullError
 from geodrift.driver._start import PerChain as PerChain

@@ -4,7 +4,7 @@ import sys
 from os import PathLike
 
 from geodrift._types import Position, RandomKey
-from geodrift.driver._feed import HostData
+from geodrift.driver._host_data import HostData
 from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
 from geodrift.kernels._streams import PILOT

@@ -5,21 +5,21 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Int, Key
 
 from geodrift._errors import Result, SamplingError
 from geodrift.driver import _compiled_steps
 from geodrift.driver._chain import Chain, Chunk, Variable
 from geodrift.driver._feed import Feed
+from geodrift.driver._named_draws import info_of, named_draws
 from geodrift.driver._plan import Plan, Room
 from geodrift.driver._pytrees import flatten_arrays, unflatten_arrays
 from geodrift.driver._source import Source
-from geodrift.samplers import Sampler, StepInfo
+from geodrift.samplers import Sampler
 
 # Draws of one chunk stay on the device within this many bytes, and within this number.
 _CHUNK_BYTES = 64 * 2**20
 _CHUNK_DRAWS = 1024
-_INFO_GROUP = "sample_stats/"
 
 
 class CompiledChain(Chain):
@@ -81,7 +81,7 @@ class CompiledChain(Chain):
         if failure is None:
             self.sampler_state = done.state
             self.count += steps
-        return Chunk(draws, {}, failure, _info_of(draws) if draws else None)
+        return Chunk(draws, {}, failure, info_of(draws) if draws else None)
 
     def state(self) -> dict[str, np.ndarray]:
         """The leaves of the sampler's state."""
@@ -102,39 +102,6 @@ class CompiledChain(Chain):
         if self.feed is not None:
             self.feed.close()
             self.feed = None
-
-
-def named_draws(position: PyTree, info: StepInfo) -> dict[str, np.ndarray]:
-    """Leaves of a position by name, and the fields of the information in the group ``sample_stats``."""
-    leaves = dict(zip(leaf_names(position), jax.tree.leaves(position), strict=True))
-    return leaves | {_INFO_GROUP + name: values for name, values in info._asdict().items()}
-
-
-def position_and_info(draws: dict[str, np.ndarray], like: PyTree) -> tuple[PyTree, StepInfo]:
-    """The inverse of `named_draws`, for a position of the structure of ``like``."""
-    position = jax.tree.unflatten(jax.tree.structure(like), [draws[name] for name in leaf_names(like)])
-    return position, _info_of(draws)
-
-
-def leaf_names(position: PyTree) -> list[str]:
-    """A name for each leaf: its path joined by points; ``position`` for a single array.
-
-    Leaves whose names would be equal, or hold a slash, are numbered.
-    """
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(position)]
-    names = [_joined(path) for path in paths]
-    if len(set(names)) < len(names) or any("/" in name for name in names):
-        return [f"position.{i}" for i in range(len(names))]
-    return names
-
-
-def _joined(path: tuple) -> str:
-    parts = (getattr(k, "name", getattr(k, "key", getattr(k, "idx", None))) for k in path)
-    return ".".join(str(part) for part in parts) or "position"
-
-
-def _info_of(draws: dict[str, np.ndarray]) -> StepInfo:
-    return StepInfo._make(draws[_INFO_GROUP + name] for name in StepInfo._fields)
 
 
 def _variable(name: str, values: np.ndarray) -> Variable:

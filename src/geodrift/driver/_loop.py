@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from geodrift.driver._chain import Chain, Chunk
 from geodrift.driver._memory import DrawMemory
+from geodrift.driver._pace import Pace
 from geodrift.driver._plan import Plan
-from geodrift.driver._progress import Pace, ProgressView
+from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 
 Observer = Callable[[int, Chunk], None]

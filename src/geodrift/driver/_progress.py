@@ -1,4 +1,4 @@
-"""The pace of chunks, and what a person sees while a run goes on."""
+"""What a person sees while a run goes on."""
 
 import math
 import time
@@ -10,22 +10,8 @@ from geodrift.driver._chain import ShownMetric
 if TYPE_CHECKING:
     from rich.console import Console
 
-CHUNK_SECONDS = 0.5
 SHOW_AFTER = 2.0
 _LINE_SECONDS = 10.0  # between lines where there is no terminal
-
-
-class Pace:
-    """How many steps to put in a chain's next chunk so that it takes about `CHUNK_SECONDS`."""
-
-    def __init__(self) -> None:
-        self.steps = 1
-
-    def learn(self, steps: int, seconds: float) -> None:
-        """Take account of a chunk; one that was cut short says nothing of longer ones."""
-        factor = CHUNK_SECONDS / max(seconds, 1e-9)
-        if factor < 1 or steps >= self.steps:
-            self.steps = max(1, int(steps * min(8.0, max(0.25, factor))))
 
 
 class ProgressView:

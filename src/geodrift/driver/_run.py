@@ -71,12 +71,12 @@ class Run:
         Raises:
             InputError: Something stands at `path`.
         """
-        import geodrift
+        from geodrift import __version__  # not yet set when this module is imported
 
         header = {
             "format": "geodrift-run",
             "format_version": FORMAT_VERSION,
-            "geodrift": geodrift.__version__,
+            "geodrift": __version__,
         }
         files = {kept.dimension: {"file": kept.file, "lines": len(kept.names)} for kept in labels}
         with new_directory(Path(path)) as folder:

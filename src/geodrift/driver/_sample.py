@@ -1,76 +1,27 @@
 """`geodrift.sample`: chains of a sampler of the core, from minibatches, in memory and on disk."""
 
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import jax
-import numpy as np
-from jaxtyping import PyTree
-
-from geodrift._errors import SamplingError
 from geodrift._types import Position, RandomKey
 from geodrift.driver._automatic import is_automatic, pilot_data, settled
-from geodrift.driver._chain import Chunk
-from geodrift.driver._compiled_chain import CompiledChain, leaf_names, position_and_info
-from geodrift.driver._feed import is_stream
+from geodrift.driver._carry_out import DrawLength, carry_out
+from geodrift.driver._compiled_chain import CompiledChain
+from geodrift.driver._draws import Draws, RunProgress
+from geodrift.driver._host_data import is_stream
 from geodrift.driver._kept_run import open_or_create, settings_of
-from geodrift.driver._loop import Loop
-from geodrift.driver._memory import DrawMemory
-from geodrift.driver._pilot import COMPILING_STEPS, steps_in
-from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
-from geodrift.driver._record import Record
-from geodrift.driver._run import Run
-from geodrift.driver._signals import full_disk, stop_signals
 from geodrift.driver._source import source_of
 from geodrift.driver._start import PerChain, first_position, is_function, start_chains
-from geodrift.samplers import Sampler, StepInfo
-from geodrift.tuning import Tuned
+from geodrift.samplers import Sampler
 
 if TYPE_CHECKING:
-    import xarray
     from rich.console import Console
-
 
 # A pilot has to time enough steps.
 LEAST_TIMED_WARM_UP = 20
-
-
-class RunProgress(NamedTuple):
-    """What a callback gets after every chunk."""
-
-    steps: int  # steps taken, warm-up included
-    total: int
-    draws: int  # draws stored, of each chain
-    state: Any  # the chains' states, leading axis [chain]
-    info: StepInfo | None  # of this chunk's draws, leading axes [chain, draw]; None in warm-up
-
-
-class Draws(NamedTuple):
-    """The result of `sample`. All but the state are NumPy arrays."""
-
-    position: PyTree  # leading axes [chain, draw]
-    info: StepInfo  # of the last step of each draw; leading axes [chain, draw]
-    state: Any  # the chains' last states; give it as `initial` to go on
-    tuned: Tuned | None = None  # what a pilot chose for ``step_size=None``
-
-    def to_datatree(self) -> "xarray.DataTree":
-        """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.
-
-        A position that is one array is called ``position``; the leaves of a pytree have their path, joined
-        by points.
-        """
-        # Imported here: arviz-base takes a second to load.
-        from arviz_base import from_dict
-
-        posterior = dict(zip(leaf_names(self.position), jax.tree.leaves(self.position), strict=True))
-        names = {"acceptance": "acceptance_rate"}
-        stats = {names.get(k, k): v for k, v in self.info._asdict().items() if not np.all(np.isnan(v))}
-        return from_dict({"posterior": posterior, "sample_stats": stats})
 
 
 def sample(
@@ -161,93 +112,9 @@ def sample(
         settings = settings_of(key, sampler, source.sketch, source.batching, initial=start, **counts)
         settings |= {} if tuned is None else {"tuned": tuned.as_dict()}
         run = open_or_create(Path(checkpoint), settings, num_chains)
-    length = _Length(num_draws, seconds, num_warmup, thin)
-    draws = _carry_out(chain, length, run, callback, ProgressView(_stderr() if progress else None))
+    length = DrawLength(num_draws, seconds, num_warmup, thin)
+    draws = carry_out(chain, length, run, callback, ProgressView(_stderr() if progress else None))
     return draws._replace(tuned=tuned)
-
-
-class _Length(NamedTuple):
-    """The arguments of `sample` that say how long."""
-
-    num_draws: int | None
-    seconds: float | None
-    num_warmup: int
-    thin: int
-
-    def plan(self, chain: CompiledChain, num_draws: int | None) -> Plan:
-        """The plan of so many draws; None: of those that fit in the time."""
-        collects = chain.sampler.collects
-        if num_draws is None:
-            # A part of the warm-up is timed; the batches of all of it may be read.
-            chain.begin(Plan.of_steps(self.num_warmup, self.num_warmup, 1))
-            total = steps_in(self.seconds, chain, (self.num_warmup - COMPILING_STEPS) // 2)
-            counts = chain.first + np.arange(self.num_warmup, max(total, self.num_warmup))
-            num_draws = max(1, int(collects(counts).sum()) // self.thin)
-        return Plan.of_draws(num_draws, self.num_warmup, self.thin, collects, chain.first)
-
-
-def _carry_out(
-    chain: CompiledChain,
-    length: _Length,
-    run: Run | None,
-    callback: Callable[[RunProgress], None] | None,
-    view: ProgressView,
-) -> Draws:
-    """The draws of a chain under its plan, in memory and, where there is a run directory, on disk."""
-    memory = DrawMemory([chain])
-    with ExitStack() as stack:
-        stack.enter_context(view)
-        stop: threading.Event | None = None
-        record = None
-        num_draws = length.num_draws
-        if run is not None:
-            stack.enter_context(run.locked())
-            stop = stack.enter_context(stop_signals())
-            stack.enter_context(full_disk(run.path))
-            record = Record(run, [chain])
-            memory.append(0, record.store.read(0))
-            num_draws = _number_kept(run, record, length)
-        plan = length.plan(chain, num_draws)
-        if record is not None:
-            record.run.update_config(num_draws=len(plan.stored))
-            record.checkpoint(plan)
-
-        def observe(index: int, chunk: Chunk) -> None:
-            info = (
-                None if chunk.detail is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), chunk.detail)
-            )
-            callback(
-                RunProgress(chain.count, plan.total, plan.draws_after(chain.count), chain.sampler_state, info)
-            )
-
-        loop = Loop([chain], plan, record=record, memory=memory, view=view, observer=callback and observe)
-        try:
-            loop.go(stop)
-        except SamplingError as error:
-            error.draws = None if memory.empty else _result(chain, memory)
-            raise
-        if record is not None:
-            record.checkpoint(plan)
-            if not loop.done:
-                raise KeyboardInterrupt(
-                    f"run {run.path} is kept: the same call of geodrift.sample goes on with it"
-                )
-    return _result(chain, memory)
-
-
-def _number_kept(run: Run, record: Record, length: _Length) -> int | None:
-    """The number of draws of a run that may have begun: a run of so many seconds has fixed it."""
-    number = length.num_draws
-    if number is None:
-        return run.config.get("num_draws")
-    if (stored := record.store.counts[0]) > number:
-        raise ValueError(f"num_draws = {number}: the checkpoint holds {stored} draws already")
-    return number
-
-
-def _result(chain: CompiledChain, memory: DrawMemory) -> Draws:
-    position, info = position_and_info(memory.result(), chain.sampler_state.position)
-    return Draws(position, info, chain.sampler_state)
 
 
 def _check_lengths(num_draws: int | None, seconds: float | None, num_warmup: int, data: Any) -> None:

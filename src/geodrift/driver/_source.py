@@ -9,7 +9,8 @@ from jaxtyping import Array, Key, PyTree
 
 from geodrift._types import RandomKey
 from geodrift.driver._batches import SCHEMES, Batching, lay_out
-from geodrift.driver._feed import Feed, HostData, is_stream, stream_batches
+from geodrift.driver._feed import Feed
+from geodrift.driver._host_data import HostData, is_stream, stream_batches
 from geodrift.estimators import Rows
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.samplers import Sampler

@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING
 from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
+    from geodrift.models.kit._allowed import Numbers as Numbers
+    from geodrift.models.kit._allowed import OneOf as OneOf
+    from geodrift.models.kit._allowed import Positive as Positive
+    from geodrift.models.kit._allowed import Share as Share
+    from geodrift.models.kit._allowed import Whole as Whole
+    from geodrift.models.kit._allowed import YesNo as YesNo
     from geodrift.models.kit._answers import Answers as Answers
     from geodrift.models.kit._chain import ModelChain as ModelChain
     from geodrift.models.kit._facade import Facade as Facade
@@ -19,13 +25,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._runs import make_chains as make_chains
     from geodrift.models.kit._runs import memory_needed as memory_needed
     from geodrift.models.kit._settings import ModelSettings as ModelSettings
-    from geodrift.models.kit._settings import Numbers as Numbers
-    from geodrift.models.kit._settings import OneOf as OneOf
-    from geodrift.models.kit._settings import Positive as Positive
     from geodrift.models.kit._settings import Setting as Setting
-    from geodrift.models.kit._settings import Share as Share
-    from geodrift.models.kit._settings import Whole as Whole
-    from geodrift.models.kit._settings import YesNo as YesNo
     from geodrift.models.kit._settings import setting as setting
 
 __getattr__, __all__ = lazy(__name__, __file__)

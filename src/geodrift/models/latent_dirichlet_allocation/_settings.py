@@ -6,7 +6,8 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.kit._settings import ModelSettings, Numbers, OneOf, Positive, Whole, setting
+from geodrift.models.kit._allowed import Numbers, OneOf, Positive, Whole
+from geodrift.models.kit._settings import ModelSettings, setting
 
 MAX_TOPICS = 2**16
 LEARNT = ("no", "symmetric", "asymmetric")

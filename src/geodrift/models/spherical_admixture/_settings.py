@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from geodrift.models.kit._settings import ModelSettings, OneOf, Positive, Whole, YesNo, setting
+from geodrift.models.kit._allowed import OneOf, Positive, Whole, YesNo
+from geodrift.models.kit._settings import ModelSettings, setting
 
 WEIGHTINGS = ("tfidf", "tf", "none")
 METHODS = ("sggmc", "gsgnht", "gmc-gibbs", "gmc-approximate")

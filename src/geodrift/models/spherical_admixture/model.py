@@ -1,7 +1,8 @@
 """The specification of the Spherical Admixture Model."""
 
+from geodrift.models.kit._allowed import Whole
 from geodrift.models.kit._model import Model
-from geodrift.models.kit._settings import Setting, Whole
+from geodrift.models.kit._settings import Setting
 from geodrift.models.spherical_admixture._settings import Settings
 from geodrift.models.topics._command import COMPONENT, SUMMARY
 

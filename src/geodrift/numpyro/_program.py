@@ -1,11 +1,4 @@
-r"""A NumPyro model with a plate over the data as a target for minibatch samplers.
-
-The model's plate becomes the minibatch: its sites give one log likelihood for each datum, all other sites the
-log prior. A site on the sphere stays on `Sphere`; one on the simplex goes to `SphericalSimplex`; any other
-support goes to :math:`R^n` by NumPyro's own bijection, with its Jacobian in the prior.
-
-NumPyro is an optional dependency: ``pip install 'geodrift[numpyro]'``.
-"""
+"""A NumPyro model run by its handlers: its plate over the data, its sites, and their densities."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,78 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from geodrift._types import LogDensity, LogLikelihood, NoiseVariance, Position, RandomKey
-from geodrift.estimators import Estimator, Minibatch
-from geodrift.manifolds import Euclidean, Manifold, Product, Sphere, SphericalSimplex
+from geodrift._types import Position, RandomKey
+from geodrift.manifolds import Euclidean, Manifold, Sphere, SphericalSimplex
 
-__all__ = ["Target", "from_numpyro"]
-
-_SEED = 0  # for what a model draws apart from its latent sites, whose values are given
-
-
-class Target(NamedTuple):
-    """A target density made of a model. The position is a dictionary, one array for each latent site."""
-
-    estimator: Estimator
-    """`Minibatch` on the plate; a `ControlVariate` can be made of the functions below."""
-    manifold: Manifold
-    """A `Product` with the manifold of each site."""
-    data: Int[Array, " data"]
-    """What `geodrift.sample` takes as ``data``: the indices of the plate. The model looks its rows up."""
-    initial: Callable[[RandomKey], Position]
-    """A draw of the prior, for ``geodrift.sample(initial=...)``."""
-    constrain: Callable[[Position], dict[str, Array]]
-    """The sites' values, from positions with any axes in front, such as ``draws.position``."""
-    log_likelihood: LogLikelihood
-    """``log_likelihood(position, indices) -> [batch]``."""
-    log_prior: LogDensity
-    """``log_prior(position)``, with respect to the manifold's own measure."""
-
-
-def from_numpyro(
-    model: Callable[..., Any],
-    *args: Any,
-    noise_variance: str | NoiseVariance = None,
-    replacement: bool = True,
-    **kwargs: Any,
-) -> Target:
-    """Make a target of a NumPyro model.
-
-    Args:
-        model: A NumPyro model with one plate over the data. Rows are looked up by the plate's indices, or by
-            ``numpyro.subsample``; its ``subsample_size`` does not matter here.
-        args: The model's arguments, with all the data.
-        noise_variance: As for `Minibatch`.
-        replacement: Whether batches are drawn with replacement.
-        kwargs: The model's keyword arguments.
-
-    Returns:
-        The target.
-
-    Raises:
-        ImportError: NumPyro is not installed.
-        ValueError: The model has no plate over the data or several, latent variables inside the plate, a
-            discrete latent variable, or a support that depends on other sites; says what to do.
-
-    Example:
-        >>> target = from_numpyro(model, x, y, noise_variance="diagonal-fisher")
-        >>> sampler = SGGMC(target.estimator, target.manifold, step_size=None)
-        >>> draws = sample(key, sampler, target.data, batch_size=100, num_draws=1000, initial=target.initial)
-        >>> target.constrain(draws.position)["weights"]
-    """
-    program = _Program(model, args, kwargs)
-    estimator = Minibatch(
-        program.log_likelihood, program.log_prior, program.size, noise_variance, replacement=replacement
-    )
-    return Target(
-        estimator,
-        Product({name: site.manifold for name, site in program.sites.items()}),
-        jnp.arange(program.size),
-        program.initial,
-        program.constrain,
-        program.log_likelihood,
-        program.log_prior,
-    )
+_SEED = 0  # of what a model draws beside its sites; the sites' values are given
 
 
 class _Site(NamedTuple):
@@ -96,7 +21,7 @@ class _Site(NamedTuple):
     transform: Any  # NumPyro's bijection from R^n; None on the sphere and the simplex
 
 
-class _Program:
+class Program:
     """The model, its plate and its sites."""
 
     def __init__(self, model: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:

@@ -1,0 +1,126 @@
+"""The commands that make a corpus or a run: demo, corpus, fit, resume."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from geodrift.cli import _model_options as m
+from geodrift.cli import _options as o
+from geodrift.cli._root import app
+
+
+@app.command(epilog="Example: geodrift demo --run my-demo --seconds 60")
+def demo(
+    run: Annotated[
+        Path | None, typer.Option(help="Run directory to write; geodrift-demo when not given.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="Time for the steps.")] = 60.0,
+    topics: Annotated[int, typer.Option("--topics", help="Number of topics.")] = 20,
+    seed: o.Seed = 0,
+) -> None:
+    """Fit topics to the docstrings of Python and of installed scientific packages, and print them."""
+    from rich.console import Console
+
+    from geodrift.cli import _fitting
+    from geodrift.data import demo_corpus
+    from geodrift.driver import Length
+    from geodrift.files import refuse_existing
+    from geodrift.models._registry import DEMONSTRATED
+
+    _fitting.checked_length(seconds, None)
+    path = run if run is not None else _free_name("geodrift-demo")
+    refuse_existing(path)
+    console = Console(stderr=True)
+    _fitting.say(console, "reading docstrings (parsed, never imported)")
+    model = m.checked_model(DEMONSTRATED)
+    config = {"settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
+    fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
+    answers = model.answers()
+    print(answers.summary_lines(answers.summarise(fitted, 8), max(60, console.width)))
+    print(f"\nword, posterior mean of its weight, [90% interval]\nrun directory: {path}")
+    print(f"more: geodrift {model.summary.command} {path}")
+
+
+@app.command(epilog="Example: geodrift corpus articles.jsonl --text-field body --out articles")
+@o.with_text
+def corpus(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Directories or files: text (one document a file), .jsonl, .csv, .parquet; or one file: "
+            ".npz or .npy of counts, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Corpus directory to write.")],
+    vocab: o.Vocab = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read files.")] = 1,
+    as_json: o.Json = False,
+    *,
+    text: o.Text,
+) -> None:
+    """Turn documents into a corpus directory, which may be larger than memory."""
+    from geodrift.cli._inputs import load_corpus
+    from geodrift.data import describe
+    from geodrift.data._corpus import manifest_text
+    from geodrift.files import refuse_existing
+
+    refuse_existing(out)
+    made = load_corpus(inputs, vocab, text, out=out, workers=workers)
+    print(manifest_text(made) if as_json else "\n".join([*describe(made), f"corpus directory: {out}"]))
+
+
+@m.with_options(m.settings_of)
+@o.with_text
+def fit(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=m.model_help())],
+    source: o.Input,
+    run: Annotated[Path, typer.Option(help="Run directory to write.")],
+    vocab: o.Vocab = None,
+    seconds: o.Seconds = None,
+    steps: o.Steps = None,
+    chains: Annotated[int, typer.Option(min=1, help="Independent chains; they share the time.")] = 1,
+    seed: o.Seed = 0,
+    held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
+    *,
+    text: o.Text,
+    **settings: Any,
+) -> None:
+    """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
+    from geodrift.cli import _fitting
+    from geodrift.cli._inputs import load_corpus
+    from geodrift.driver import Length
+    from geodrift.files import refuse_existing
+
+    chosen = m.checked_model(model)
+    length = _fitting.checked_length(seconds, steps)
+    refuse_existing(run)
+    values = m.given(chosen, settings, m.settings_of)
+    chosen.settings_type.from_dict(values)  # refused before anything is read
+    documents = load_corpus([source], vocab, text, signed=chosen.may_be_negative(values))
+    config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
+    _fitting.start(chosen, documents, run, config, length or Length(60.0))
+    print(run)
+
+
+app.command(
+    epilog="Example: geodrift fit lda articles --run articles-20 --topics 20 --seconds 120 --chains 2"
+)(fit)
+
+
+@app.command(epilog="Example: geodrift resume articles-20 --seconds 300")
+def resume(run: o.RunPath, seconds: o.Seconds = None, steps: o.Steps = None) -> None:
+    """Go on with a run that was stopped or killed, or make a finished one longer."""
+    from geodrift.cli import _fitting
+
+    _fitting.go_on(run, _fitting.checked_length(seconds, steps))
+    print(run)
+
+
+def _free_name(name: str) -> Path:
+    number, path = 1, Path(name)
+    while path.exists():
+        number += 1
+        path = Path(f"{name}-{number}")
+    return path

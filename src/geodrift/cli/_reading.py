@@ -1,0 +1,120 @@
+"""The commands that read a run: what it has found, evaluate, transform, export."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from geodrift.cli import _model_options as m
+from geodrift.cli import _options as o
+from geodrift.cli._root import app
+from geodrift.models import models
+
+
+def _add_summary(command: str, help_text: str, top_help: str) -> None:
+    """The command that prints what the models of one kind have found."""
+
+    def summary(
+        run: o.RunPath,
+        top: Annotated[int, typer.Option(min=1, help=top_help)] = 10,
+        as_json: o.Json = False,
+    ) -> None:
+        from geodrift.driver import Run
+        from geodrift.models import model_of
+
+        opened = Run.open(run)
+        model = model_of(opened)
+        if model.summary.command != command:
+            from geodrift.cli import UsageError
+
+            raise UsageError(f"run {run} is of {model.title}: use geodrift {model.summary.command}")
+        answers = model.answers()
+        found = answers.summarise(opened, top)
+        print(json.dumps({command: found}, ensure_ascii=False) if as_json else answers.summary_text(found))
+
+    app.command(command, help=help_text, epilog=f"Example: geodrift {command} articles-20 --top 15")(summary)
+
+
+for _summary in dict.fromkeys(model.summary for model in models().values()):
+    _add_summary(*_summary)
+
+
+@m.with_options(m.evaluation_options_of)
+def evaluate(
+    run: o.RunPath,
+    source: o.Input,
+    vocab: o.Vocab = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(min=1, help="N draws: the last ceil(N / chains) of each chain."),
+    ] = None,
+    seed: o.Seed = 0,
+    text_field: o.TextField = "text",
+    encoding: o.Encoding = "utf-8",
+    as_json: o.Json = False,
+    **options: Any,
+) -> None:
+    from geodrift.cli._inputs import load_counts
+    from geodrift.driver import Run
+    from geodrift.models import document_rows, model_of
+
+    opened = Run.open(run)
+    model = model_of(opened)
+    told = m.given(model, options, m.evaluation_options_of)
+    text = o.Text(text_field, encoding)
+    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
+    rows, answers = document_rows(opened, model, counts), model.answers()
+    result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
+    print(json.dumps(result) if as_json else answers.sentence(result))
+
+
+app.command(
+    help=f"Score documents that were not fitted (lower is better).\n\n{m.evaluation_help()}",
+    epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
+)(evaluate)
+
+
+@app.command(epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv")
+def transform(
+    run: o.RunPath,
+    source: o.Input,
+    out: Annotated[Path, typer.Option(help="File to write: .npz (mean, low, high) or .csv.")],
+    vocab: o.Vocab = None,
+    seed: o.Seed = 0,
+    text_field: o.TextField = "text",
+    encoding: o.Encoding = "utf-8",
+) -> None:
+    """Write what each document is a mixture of, with 90% intervals."""
+    from geodrift.cli._files import check_suffix, write_mixtures
+    from geodrift.cli._inputs import load_counts
+    from geodrift.driver import Run
+    from geodrift.models import document_rows, model_of
+
+    check_suffix(out, ".npz", ".csv")
+    opened = Run.open(run)
+    model = model_of(opened)
+    text = o.Text(text_field, encoding)
+    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
+    rows = document_rows(opened, model, counts)
+    write_mixtures(out, model.answers().transform(opened, rows, seed=seed), model.component)
+    print(out)
+
+
+@app.command(epilog="Example: geodrift export articles-20 --out articles-20.npz")
+def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
+    """Write the draws of all chains, aligned, and all that is needed to read them, as .npz.
+
+    Of topic models: topics [draw, topic, word], expected_topics [topic, word], vocabulary, hyperparameters
+    (JSON). expected_topics is for lda the topics' mean given the assignments of the first chain's last state;
+    for sam the draws' mean direction.
+    """
+    from geodrift.cli._files import check_suffix
+    from geodrift.driver import Run
+    from geodrift.files import write_arrays
+    from geodrift.models import model_of
+
+    check_suffix(out, ".npz")
+    opened = Run.open(run)
+    write_arrays(out, model_of(opened).answers().export(opened))
+    print(out)
