@@ -483,7 +483,7 @@ def test_keys_are_used_once():
 
 def test_memory_is_that_of_the_draws(monkeypatch):
     """Chunks of a few draws do not hold the room of a full one: all in all three copies of the draws."""
-    monkeypatch.setattr("geodrift.driver._progress.CHUNK_SECONDS", 1e-3)
+    monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 1e-3)
     sampler = gd.samplers.SGLD(gd.estimators.Full(lambda x: -x @ x / 2), Euclidean(1000), 0.1)
     gd.sample(KEY, sampler, num_draws=1, num_chains=4)
     tracemalloc.start()
