@@ -193,8 +193,8 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
 
 
 IN_SHORT_CHUNKS = """
-from geodrift.driver import _progress
-_progress.CHUNK_SECONDS = 0.01
+from geodrift.driver import _pace
+_pace.CHUNK_SECONDS = 0.01
 from geodrift.cli import main
 main()
 """
