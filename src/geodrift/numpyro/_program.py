@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Euclidean, Manifold, Sphere, SphericalSimplex
 
-_SEED = 0  # of what a model draws beside its sites; the sites' values are given
+_SEED = 0  # for what a model draws apart from its latent sites, whose values are given
 
 
 class _Site(NamedTuple):
