@@ -44,6 +44,7 @@ def test_configurational_temperature_on_frames(manifold):
         assert t == pytest.approx(temperature, rel=0.02)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_configurational_temperature_refuses():
     x = jnp.ones((4, 3))
     with pytest.raises(ValueError, match="must be a Sphere, Euclidean, Stiefel"):

@@ -124,6 +124,7 @@ def test_blocks_change_nothing(monkeypatch):
         ({"statistic": "W"}, "statistic = 'W'"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(changes, match):
     arguments = {"manifold": Euclidean(3), "positions": jnp.ones((4, 3)), "gradients": jnp.ones((4, 3))}
     with pytest.raises(ValueError, match=match):
