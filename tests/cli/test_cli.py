@@ -288,7 +288,7 @@ def test_wrong_usage_has_status_2(geodrift_cli, arguments, tmp_path, monkeypatch
     result = geodrift_cli(*arguments)
     assert_one_line(*result, code=2)
     if "nmf" in arguments:
-        assert "the models are: sam, lda" in result[2]
+        assert "the models are: lda, sam" in result[2]
     assert list(tmp_path.iterdir()) == []
 
 

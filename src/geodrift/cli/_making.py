@@ -8,38 +8,44 @@ import typer
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
+from geodrift.models._registry import demonstrated
 
 
-@app.command(epilog="Example: geodrift demo --run my-demo --seconds 60")
+@m.with_options(m.demo_settings_of, of=[demonstrated()])
 def demo(
     run: Annotated[
         Path | None, typer.Option(help="Run directory to write; geodrift-demo when not given.")
     ] = None,
     seconds: Annotated[float, typer.Option(help="Time for the steps.")] = 60.0,
-    topics: Annotated[int, typer.Option("--topics", help="Number of topics.")] = 20,
     seed: o.Seed = 0,
+    **settings: Any,
 ) -> None:
-    """Fit topics to the docstrings of Python and of installed scientific packages, and print them."""
     from rich.console import Console
 
     from geodrift.cli import _fitting
     from geodrift.data import demo_corpus
     from geodrift.driver import Length
     from geodrift.files import refuse_existing
-    from geodrift.models._registry import DEMONSTRATED
 
     _fitting.checked_length(seconds, None)
     path = run if run is not None else _free_name("geodrift-demo")
     refuse_existing(path)
     console = Console(stderr=True)
     _fitting.say(console, "reading docstrings (parsed, never imported)")
-    model = m.checked_model(DEMONSTRATED)
-    config = {"settings": {"n_topics": topics}, "seed": seed, "chains": 1, "held_out": 200}
+    model = demonstrated()
+    values = m.given(model, settings, m.demo_settings_of)
+    config = {"settings": values, "seed": seed, "chains": 1, "held_out": 200}
     fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
     answers = model.answers()
     print(answers.summary_lines(answers.summarise(fitted, 8), max(60, console.width)))
-    print(f"\nword, posterior mean of its weight, [90% interval]\nrun directory: {path}")
-    print(f"more: geodrift {model.summary.command} {path}")
+    print(f"run directory: {path}\nmore: geodrift {model.summary.command} {path}")
+
+
+app.command(
+    help=f"Fit {demonstrated().summary.command} to the docstrings of Python and of installed scientific"
+    " packages, and print them.",
+    epilog="Example: geodrift demo --run my-demo --seconds 60",
+)(demo)
 
 
 @app.command(epilog="Example: geodrift corpus articles.jsonl --text-field body --out articles")

@@ -2,7 +2,7 @@
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +16,21 @@ from geodrift.models.kit import Model, Setting
 _PANEL = "Model"
 
 
-def with_options(options_of: Callable[[Model], Iterable[Setting]]) -> Callable[[Callable], Callable]:
-    """Give a command that takes ``**settings`` an option for each of some settings of any model."""
+def with_options(
+    options_of: Callable[[Model], Iterable[Setting]], of: Iterable[Model] | None = None
+) -> Callable[[Callable], Callable]:
+    """Give a command that takes ``**settings`` an option for each of some settings.
+
+    Args:
+        options_of: The settings of a model.
+        of: The models that the command is for; None: all.
+    """
+    chosen = list(models().values() if of is None else of)
 
     def change(command: Callable) -> Callable:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        set_parameters(command, [*own, *_parameters(options_of)])
+        set_parameters(command, [*own, *_parameters(options_of, chosen)])
         return command
 
     return change
@@ -58,35 +66,39 @@ def model_help() -> str:
     return "; ".join(f"{model.name}: {model.title}" for model in models().values()) + "."
 
 
-def evaluation_help() -> str:
-    """What the scores of each model are."""
-    return "\n\n".join(f"{model.name}: {model.evaluation_help}." for model in models().values())
+def help_of(part_of: Callable[[Model], str]) -> str:
+    """What the models' specifications say of a command; once, where all say the same."""
+    return _by_model([(model.name, f"{part_of(model)}.") for model in models().values()], "\n\n", models())
 
 
-def _parameters(options_of: Callable[[Model], Iterable[Setting]]) -> list[inspect.Parameter]:
+def _by_model(told: list[tuple[str, str]], separator: str, of: Collection) -> str:
+    """Texts with the names of their models in front; one text, where all of some models share it."""
+    if len(told) == len(of) and len({text for _, text in told}) == 1:
+        return told[0][1]
+    return separator.join(f"{model}: {text}" for model, text in told)
+
+
+def _parameters(options_of: Callable[[Model], Iterable[Setting]], of: list[Model]) -> list[inspect.Parameter]:
     found: dict[str, list[tuple[str, Setting]]] = {}
-    for model in models().values():
+    for model in of:
         for setting in options_of(model):
             found.setdefault(setting.name, []).append((model.name, setting))
-    return [_parameter(name, told) for name, told in found.items()]
+    return [_parameter(name, told, of) for name, told in found.items()]
 
 
-def _parameter(name: str, told: list[tuple[str, Setting]]) -> inspect.Parameter:
+def _parameter(name: str, told: list[tuple[str, Setting]], of: list[Model]) -> inspect.Parameter:
     """One option for the setting of that name of all models that have it."""
     kinds = {setting.allowed.kind for _, setting in told}
     kind = kinds.pop() if len(kinds) == 1 else str
     option = typer.Option(
-        f"--{told[0][1].option}", help=_help(told), rich_help_panel=_PANEL, show_default=False
+        f"--{told[0][1].option}", help=_help(told, of), rich_help_panel=_PANEL, show_default=False
     )
     annotation = operator.getitem(Annotated, (kind | None, option))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _help(told: list[tuple[str, Setting]]) -> str:
-    texts = {model: f"{setting.help}{_default(setting)}" for model, setting in told}
-    if len(set(texts.values())) == 1 and len(texts) == len(models()):
-        return next(iter(texts.values()))
-    return " ".join(f"{model}: {text}" for model, text in texts.items())
+def _help(told: list[tuple[str, Setting]], of: list[Model]) -> str:
+    return _by_model([(model, f"{setting.help}{_default(setting)}") for model, setting in told], " ", of)
 
 
 def _default(setting: Setting) -> str:
@@ -99,6 +111,11 @@ def _default(setting: Setting) -> str:
 def settings_of(model: Model) -> tuple[Setting, ...]:
     """The settings of a model."""
     return model.settings_type.settings()
+
+
+def demo_settings_of(model: Model) -> list[Setting]:
+    """The settings of the model that can be chosen in the demo."""
+    return [setting for setting in settings_of(model) if setting.name in model.demo_settings]
 
 
 def evaluation_options_of(model: Model) -> tuple[Setting, ...]:

@@ -70,12 +70,12 @@ def evaluate(
 
 
 app.command(
-    help=f"Score documents that were not fitted (lower is better).\n\n{m.evaluation_help()}",
+    help="Score documents that were not fitted (lower is better).\n\n"
+    + m.help_of(lambda model: model.evaluation_help),
     epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
 )(evaluate)
 
 
-@app.command(epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv")
 def transform(
     run: o.RunPath,
     source: o.Input,
@@ -85,7 +85,6 @@ def transform(
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
 ) -> None:
-    """Write what each document is a mixture of, with 90% intervals."""
     from geodrift.cli._files import check_suffix, write_mixtures
     from geodrift.cli._inputs import load_counts
     from geodrift.driver import Run
@@ -101,14 +100,14 @@ def transform(
     print(out)
 
 
-@app.command(epilog="Example: geodrift export articles-20 --out articles-20.npz")
-def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
-    """Write the draws of all chains, aligned, and all that is needed to read them, as .npz.
+app.command(
+    help="Write what each of some other documents is made of, as posterior means with 90% intervals.\n\n"
+    + m.help_of(lambda model: model.transform_help),
+    epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv",
+)(transform)
 
-    Of topic models: topics [draw, topic, word], expected_topics [topic, word], vocabulary, hyperparameters
-    (JSON). expected_topics is for lda the topics' mean given the assignments of the first chain's last state;
-    for sam the draws' mean direction.
-    """
+
+def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
     from geodrift.cli._files import check_suffix
     from geodrift.driver import Run
     from geodrift.files import write_arrays
@@ -118,3 +117,10 @@ def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to 
     opened = Run.open(run)
     write_arrays(out, model_of(opened).answers().export(opened))
     print(out)
+
+
+app.command(
+    help="Write the draws of all chains, aligned, and all that is needed to read them, as .npz.\n\n"
+    + m.help_of(lambda model: model.export_help),
+    epilog="Example: geodrift export articles-20 --out articles-20.npz",
+)(export)

@@ -8,7 +8,7 @@ from geodrift import __version__
 
 app = typer.Typer(
     name="geodrift",
-    help="Topic models with a full posterior, from minibatches.",
+    help="Models of documents with a full posterior, from minibatches.",
     epilog="Start with: geodrift demo",
     no_args_is_help=True,
     add_completion=False,

@@ -1,22 +1,23 @@
-"""The models, each a folder beside this file whose ``model.py`` holds its specification."""
+"""The models: every folder beside this file that has a ``model.py``, which holds its specification."""
 
 import functools
 import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models.kit._model import KIND, Model
 
-FOLDERS = ("spherical_admixture", "latent_dirichlet_allocation")
-DEMONSTRATED = "sam"  # by `geodrift demo`
+_DEMONSTRATED = "sam"
 
 
 @functools.cache
 def models() -> Mapping[str, Model]:
     """The specification of every model, by its name."""
-    found = (importlib.import_module(f"geodrift.models.{folder}.model").MODEL for folder in FOLDERS)
+    folders = sorted(file.parent.name for file in Path(__file__).parent.glob("*/model.py"))
+    found = (importlib.import_module(f"geodrift.models.{folder}.model").MODEL for folder in folders)
     return MappingProxyType({model.name: model for model in found})
 
 
@@ -29,6 +30,11 @@ def model_named(name: str) -> Model:
     if name not in models():
         raise InputError(f"there is no model {name!r}; the models are: {', '.join(models())}")
     return models()[name]
+
+
+def demonstrated() -> Model:
+    """The model that `geodrift demo` fits."""
+    return model_named(_DEMONSTRATED)
 
 
 def model_of(run: Run) -> Model:

@@ -41,9 +41,12 @@ class Model:
         settings_type: The class of its settings.
         answers_class: Where its `Answers` are, as ``module:class``.
         summary: The command that prints what was found.
-        component: What a document is a mixture of, in one word.
+        component: What `Answers.transform` weighs in a document, in one word such as ``topic``.
+        transform_help: What these weights are, for the help of ``geodrift transform``.
         evaluation_help: What its scores are, for the help of ``geodrift evaluate``.
+        export_help: The arrays of `Answers.export`, for the help of ``geodrift export``.
         evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
+        demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
         may_be_negative: Whether documents may have negative entries under given settings.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
     """
@@ -54,8 +57,11 @@ class Model:
     answers_class: str
     summary: Summary
     component: str
+    transform_help: str
     evaluation_help: str
+    export_help: str
     evaluation_options: tuple[Setting, ...] = ()
+    demo_settings: tuple[str, ...] = ()
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     memory_of_a_step: float = 2.0
 

@@ -4,7 +4,7 @@ from geodrift.models.kit._allowed import Whole
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._settings import Setting
 from geodrift.models.spherical_admixture._settings import Settings
-from geodrift.models.topics._command import COMPONENT, SUMMARY
+from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
 
 THETA_DRAWS = Setting(
     "theta_draws", 200, Whole(1), "J, mixtures drawn from their prior.", "theta-draws", "theta_draws"
@@ -17,8 +17,11 @@ MODEL = Model(
     answers_class="geodrift.models.spherical_admixture._answers:SphericalAdmixtureAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    transform_help=TRANSFORM_HELP,
     evaluation_help="log-perplexity, under all draws unless told otherwise; compare only at equal N and J",
     evaluation_options=(THETA_DRAWS,),
+    export_help=f"{EXPORT_HELP}: the draws' mean direction",
+    demo_settings=("n_topics",),
     # Vectors may be negative, counts not.
     may_be_negative=lambda settings: settings.get("weighting") == "none",
     # A step holds the old state, the new one, the gradient and the noise.

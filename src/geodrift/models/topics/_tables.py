@@ -3,21 +3,31 @@
 import textwrap
 from typing import Any
 
+LEGEND = "word, posterior mean of its weight, [90% interval]"  # of `topic_lines`
+
+
+def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
+    """The lines of a table of words from `leading_words`.
+
+    Args:
+        words: The most favoured.
+        negative: The most avoided, where weights have a sign; None where they have none.
+    """
+    width = max([len(entry["word"]) for entry in words + (negative or [])], default=4)
+    sign = " " if negative is None else "+"
+    lines = [f"  {'word':<{width}}   weight   90% interval       P(top 10)"]
+    lines += [_row(entry, width, sign) for entry in words]
+    if negative:
+        lines.append(f"  {'negative end':<{width}}                              P(bottom 10)")
+        lines += [_row(entry, width, sign) for entry in negative]
+    return lines
+
 
 def topic_tables(topics: list[dict[str, Any]]) -> str:
     """One table a topic: the words it favours, then those it avoids where weights have a sign."""
     lines = []
     for topic in topics:
-        lines.append(f"topic {topic['topic']}")
-        negative = topic.get("negative_words", [])
-        width = max([len(entry["word"]) for entry in topic["words"] + negative], default=4)
-        sign = "+" if "negative_words" in topic else " "
-        lines.append(f"  {'word':<{width}}   weight   90% interval       P(top 10)")
-        lines += [_row(entry, width, sign) for entry in topic["words"]]
-        if negative:
-            lines.append(f"  {'negative end':<{width}}                              P(bottom 10)")
-            lines += [_row(entry, width, sign) for entry in negative]
-        lines.append("")
+        lines += [f"topic {topic['topic']}", *word_table(topic["words"], topic.get("negative_words")), ""]
     return "\n".join(lines)
 
 
