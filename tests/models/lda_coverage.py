@@ -12,8 +12,8 @@ import numpy as np
 
 from geodrift.data import Corpus
 from geodrift.driver import sampled
+from geodrift.models.kit._alignment import matched
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, document_mixtures
-from geodrift.models.topics._alignment import matched
 
 NUM_TOPICS, NUM_WORDS, NUM_DOCUMENTS, LENGTH = 5, 80, 150, 60
 DOC_TOPIC_PRIOR, TOPIC_WORD_PRIOR = 0.4, 0.1

@@ -36,9 +36,10 @@ class Answers(abc.ABC):
             held_out: Counts of documents to score on the way, or None.
         """
 
-    @abc.abstractmethod
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """Counts of new documents in the form that the model takes."""
+        """Counts of new documents in the form that the model takes: the counts, unless a model says else."""
+        del run
+        return counts
 
     @abc.abstractmethod
     def summarise(self, run: Run, top: int) -> list[dict[str, Any]]:
@@ -72,7 +73,11 @@ class Answers(abc.ABC):
 
     @abc.abstractmethod
     def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Mixtures of documents: ``mean`` and the ends ``low`` and ``high`` of 90% intervals."""
+        """Weights of the components in documents: a document's mixture, or the probability of each cluster.
+
+        Returns:
+            ``mean``, and the ends ``low`` and ``high`` of 90% intervals.
+        """
 
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:

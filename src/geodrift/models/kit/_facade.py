@@ -1,14 +1,18 @@
 """What the scikit-learn estimators of all models share."""
 
 import inspect
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from geodrift.driver import Chain, sampled
+from geodrift.models.kit._alignment import in_order
 from geodrift.models.kit._settings import ModelSettings
 
 
@@ -101,3 +105,27 @@ class Facade(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = not self._may_be_negative()
         return tags
+
+
+def component_draws(
+    chains: Sequence[Chain],
+    num_steps: int,
+    variable: str,
+    common_order: Callable[[Float[np.ndarray, "N K V"]], Int[np.ndarray, "N K"]],
+) -> dict[str, np.ndarray]:
+    """Draws of all chains, one after the other: every variable of components, in one order of them.
+
+    Args:
+        chains: At their start.
+        num_steps: Steps of each chain.
+        variable: By which components are told apart; its first dimension is that of the components.
+        common_order: The component that stands in each place, for each draw of ``variable``.
+    """
+    found = sampled(chains, num_steps)
+    variables = chains[0].variables
+    draws = {
+        name: values.reshape(-1, *values.shape[2:])
+        for name, values in found.items()
+        if variables[name].dims[:1] == variables[variable].dims[:1]
+    }
+    return in_order(draws, common_order(draws[variable]))

@@ -11,6 +11,7 @@ from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._component_answers import Draws
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -21,7 +22,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     mean_topics,
     summarise_topics,
 )
-from geodrift.models.topics._answers import Draws, TopicAnswers
+from geodrift.models.topics._answers import TopicAnswers
 
 TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
+    from geodrift.models.kit._alignment import align as align
+    from geodrift.models.kit._alignment import common_order as common_order
     from geodrift.models.spherical_admixture._chain import Chain as Chain
     from geodrift.models.spherical_admixture._facade import SphericalAdmixture as SphericalAdmixture
     from geodrift.models.spherical_admixture._settings import Settings as Settings
@@ -31,7 +33,5 @@ if TYPE_CHECKING:
     from geodrift.models.spherical_admixture.variational._variational import (
         fit_variational as fit_variational,
     )
-    from geodrift.models.topics._alignment import align as align
-    from geodrift.models.topics._alignment import common_order as common_order
 
 __getattr__, __all__ = lazy(__name__, __file__)

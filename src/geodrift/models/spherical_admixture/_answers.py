@@ -9,7 +9,9 @@ from jaxtyping import Float, Int
 
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
+from geodrift.models.kit._alignment import common_order
 from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._component_answers import Draws
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
@@ -21,8 +23,7 @@ from geodrift.models.spherical_admixture.evaluation._summaries import (
     summarise_topics,
 )
 from geodrift.models.spherical_admixture.model import THETA_DRAWS
-from geodrift.models.topics._alignment import common_order
-from geodrift.models.topics._answers import Draws, TopicAnswers
+from geodrift.models.topics._answers import TopicAnswers
 
 # Mixture draws of so many documents are held at once.
 DOCUMENTS_A_BLOCK = 500

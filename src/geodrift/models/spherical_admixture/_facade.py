@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
+from geodrift.models.kit._alignment import common_order
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -17,7 +18,6 @@ from geodrift.models.spherical_admixture.evaluation._summaries import (
     expected_topics,
     summarise_topics,
 )
-from geodrift.models.topics._alignment import common_order
 from geodrift.models.topics._facade import TopicModelFacade, aligned_draws, spaced
 
 

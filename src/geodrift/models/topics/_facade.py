@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.driver import Chain, sampled
-from geodrift.models.kit._facade import Facade
-from geodrift.models.topics._alignment import in_order
+from geodrift.driver import Chain
+from geodrift.models.kit._facade import Facade, component_draws
 
 TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
-_TOPIC = "topic"
 
 
 class TopicModelFacade(Facade):
@@ -29,14 +27,7 @@ def aligned_draws(
         num_steps: Steps of each chain.
         common_order: The topic that stands in each place, for each draw.
     """
-    found = sampled(chains, num_steps)
-    variables = chains[0].variables
-    draws = {
-        name: values.reshape(-1, *values.shape[2:])
-        for name, values in found.items()
-        if variables[name].dims[:1] == (_TOPIC,)
-    }
-    return in_order(draws, common_order(draws["topics"]))
+    return component_draws(chains, num_steps, "topics", common_order)
 
 
 def spaced(draws: Float[np.ndarray, "N ..."], most: int = TRANSFORM_DRAWS) -> Float[np.ndarray, "M ..."]:

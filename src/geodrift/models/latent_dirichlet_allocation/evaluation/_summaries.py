@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.models.topics import _alignment
+from geodrift.models.kit import _alignment
 from geodrift.models.topics._word_intervals import check_vocabulary, leading_words
 
 
