@@ -1,4 +1,4 @@
-"""One row here buys a manifold or a sampler the whole set of laws in tests/core."""
+"""A row buys a manifold or a sampler the laws of tests/core, and a model those of test_every_model.py."""
 
 from typing import Any, NamedTuple
 
@@ -278,5 +278,29 @@ TABLE_SAMPLERS = [
 # Those whose bias is of second order, for tests of a law at one step size.
 MANIFOLD_SAMPLERS = [case for case in SAMPLERS if not case.flat and case.order != 1]
 FLAT_SAMPLERS = [case for case in SAMPLERS if case.flat and case.order != 1]
+
+
+class ModelCase(NamedTuple):
+    name: str  # on the command line
+    facade: str  # in geodrift.models
+    settings: Any  # of a run that takes a second, with three components
+    law: str  # "module:function" of a `ModelLaw`
+
+
+class ModelLaw(NamedTuple):
+    """A problem that is small enough for its posterior means to be computed by other ways than sampling."""
+
+    corpus: Any  # of few words and documents
+    settings: Any
+    num_chains: int
+    num_steps: int
+    statistics: Any  # statistics(draws) -> [draw, ...], of the stored variables by name, [draw, ...] each
+    expected: Any  # their posterior means, [...]
+
+
+MODELS = [
+    ModelCase("lda", "LatentDirichletAllocation", {"n_topics": 3, "batch_size": 20}, "models.model_laws:lda"),
+    ModelCase("sam", "SphericalAdmixture", {"n_topics": 3, "batch_size": 20}, "models.model_laws:sam"),
+]
 
 KEY = jax.random.key(20161)

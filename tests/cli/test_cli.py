@@ -125,20 +125,6 @@ def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
     assert float(rows[4]["mean"]) == pytest.approx(mean[1, 1], rel=1e-4)
 
 
-def test_same_steps_and_seed_give_the_same_draws_and_resume_goes_on(geodrift_cli, run, inputs, tmp_path):
-    options = ["--topics", "3", "--chains", "2", "--batch-size", "20", "--seed", "5", "--draws", "30"]
-    common = ["fit", "sam", inputs / "train.npz", "--vocab", inputs / "vocab.txt", *options]
-    assert geodrift_cli(*common, "--run", tmp_path / "r", "--steps", 240)[0] == 0
-    again, first = geodrift.load(tmp_path / "r"), geodrift.load(run)
-    assert np.array_equal(again.stacked("topics"), first.stacked("topics"))
-    status, out, err = geodrift_cli("resume", tmp_path / "r", "--steps", 40)
-    assert (status, out.strip()) == (0, str(tmp_path / "r"))
-    assert "280/280" in err or "560/560" in err
-    assert again.num_draws == first.num_draws + 10
-    before, after = (opened.draws["posterior"]["topics"].values for opened in (first, again))
-    assert np.array_equal(after[:, : first.num_draws], before)
-
-
 def test_corpus_command_then_fit(geodrift_cli, tmp_path):
     rng = np.random.default_rng(0)
     vocabulary = [f"word{chr(97 + i)}" for i in range(12)]

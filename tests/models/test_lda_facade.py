@@ -190,18 +190,3 @@ def test_unfitted_and_wrong_arguments_are_refused_in_one_line(fitted):
     ):
         with pytest.raises(ValueError, match=message):
             LatentDirichletAllocation(2).fit(bad)
-
-
-def test_scikit_learn_accepts_the_estimator(monkeypatch):
-    """With counts rounded up: scikit-learn's checks feed fractions, which the model refuses."""
-    from sklearn.utils.estimator_checks import check_estimator
-
-    validated = LatentDirichletAllocation._validated
-
-    def rounded(self, X, **options):
-        return validated(self, X, **options).ceil()
-
-    monkeypatch.setattr(LatentDirichletAllocation, "_validated", rounded)
-    results = check_estimator(LatentDirichletAllocation(2, n_steps=10, n_draws=5), on_fail=None, on_skip=None)
-    failed = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"}
-    assert failed == {}

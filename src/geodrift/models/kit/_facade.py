@@ -104,6 +104,7 @@ class Facade(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = not self._may_be_negative()
+        tags.transformer_tags.preserves_dtype = []  # what is made of draws is float32, as the draws are
         return tags
 
 

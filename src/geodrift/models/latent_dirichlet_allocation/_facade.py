@@ -225,11 +225,6 @@ class LatentDirichletAllocation(TopicModelFacade):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # mixtures are float32
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_topics_")
 

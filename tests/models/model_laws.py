@@ -1,0 +1,83 @@
+"""Small problems of the models, whose posterior means are known from enumeration or quadrature."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import i0e
+
+from cases import ModelLaw
+from geodrift.models.kit._facade import MatrixCorpus
+from models import lda_problem
+
+
+def lda():
+    """Means of the topics and of their squares, by enumeration of the assignments of eight tokens."""
+    _, p, in_words = lda_problem.posterior()
+    settings = {
+        "n_topics": 2,
+        "doc_topic_prior": lda_problem.DOC_TOPIC_PRIOR,
+        "topic_word_prior": lda_problem.TOPIC_WORD_PRIOR,
+        "num_draws": 400,
+        "warm_up_fraction": 0.2,
+    }
+
+    def statistics(draws):
+        return np.stack([draws["topics"], draws["topics"] ** 2], axis=1)
+
+    expected = np.stack(lda_problem.topic_moments(p, in_words))
+    return ModelLaw(lda_problem.corpus(), settings, 30, 500, statistics, expected)
+
+
+SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane
+KAPPA_0, SIGMA, KAPPA, ALPHA = 2.0, 2.0, 4.0, 2.0
+
+
+def sam():
+    """Of two topics on a circle: means of their sum, their cosine and its square, by quadrature.
+
+    The method is the one that is exact at any step size; SGGMC's law is compared with it in
+    `test_sam_engine`.
+    """
+    documents = np.stack([np.cos(SAM_ANGLES), np.sin(SAM_ANGLES)], axis=1)
+    settings = {
+        "n_topics": 2,
+        "corpus_mean_concentration": KAPPA_0,
+        "topic_concentration": SIGMA,
+        "document_concentration": KAPPA,
+        "doc_topic_prior": ALPHA,
+        "weighting": "none",
+        "method": "gmc-gibbs",
+        "num_steps": 3,
+        "num_draws": 500,
+        "warm_up_fraction": 0.3,
+    }
+    angles = (np.arange(120) + 0.5) * 2 * np.pi / 120
+    first, second = np.meshgrid(angles, angles, indexing="ij")
+    topics = np.stack([np.stack([np.cos(a), np.sin(a)], axis=-1) for a in (first, second)], axis=-2)
+    p = _sam_density(topics, documents)
+    expected = np.einsum("ij,ijs->s", p, _sam_statistics(topics))
+    corpus = MatrixCorpus(sp.csr_matrix(documents))
+    return ModelLaw(corpus, settings, 8, 500, lambda draws: _sam_statistics(draws["topics"]), expected)
+
+
+def _sam_statistics(topics):
+    """Functions of two topics that do not change when the two are exchanged, [..., 4]."""
+    total, cosine = topics.sum(axis=-2), (topics[..., 0, :] * topics[..., 1, :]).sum(axis=-1)
+    return np.stack([total[..., 0], total[..., 1], cosine, cosine**2], axis=-1)
+
+
+def _sam_density(topics, documents):
+    """Eq. (9) of Liu et al. (2016) on a grid of topics, each document's mixture integrated out."""
+    mean = documents.mean(axis=0)
+    resultant = KAPPA_0 * mean / np.linalg.norm(mean) + SIGMA * topics.sum(axis=-2)
+    length = np.linalg.norm(resultant, axis=-1)
+    log_p = np.log(i0e(length)) + length  # -log c_2, but for a constant
+    shares = (np.arange(100) + 0.5) / 100
+    prior = (shares * (1 - shares)) ** (ALPHA - 1)
+    means = topics[..., 0, :] * shares[:, None, None, None] + topics[..., 1, :] * (
+        1 - shares[:, None, None, None]
+    )
+    means /= np.linalg.norm(means, axis=-1, keepdims=True)
+    for document in documents:
+        log_p += np.log(np.einsum("s,sij->ij", prior, np.exp(KAPPA * means @ document)))
+    p = np.exp(log_p - log_p.max())
+    return p / p.sum()
