@@ -36,9 +36,9 @@ LAYERS = (
 SHARED_OF_MODELS = {"kit", "topics", "_registry"}
 # `geodrift/__init__.py` stands above all parts; the version is the one thing in it that parts may read.
 FROM_THE_TOP = {"__version__"}
-# Users write `geodrift.models.LatentDirichletAllocation`: a model's folder is named here, once, beside the
-# registry's list of folders. The name is loaded on first use.
-NAME_MODELS = {"models/__init__.py", "models/_registry.py"}
+# Users write `geodrift.models.LatentDirichletAllocation`: a model's folder is named here and nowhere else.
+# The name is loaded on first use.
+NAME_MODELS = {"models/__init__.py"}
 
 # The function that every user calls describes every option of a run where it is typed. Its length is counted
 # without the docstring, and it has this many parameters.

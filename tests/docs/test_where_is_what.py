@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "developer" / "where-is-what.md").read_text()
 NAMES = sorted(set(re.findall(r"`([\w.]+:[\w.]+)`", PAGE)))
 FILES = sorted(set(re.findall(r"`((?:src|tests)/[\w./]+)`", PAGE)))
+TESTS = sorted(set(re.findall(r"`(tests/[\w./]+::\w+)`", PAGE)))
 ROWS = [line for line in PAGE.splitlines() if line.startswith("|") and not line.startswith("| ---")]
 
 
@@ -26,7 +27,13 @@ def test_name_is_where_the_page_says(name):
 
 @pytest.mark.parametrize("file", FILES)
 def test_file_exists(file):
-    assert (ROOT / file).is_file()
+    assert (ROOT / file).exists()
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_test_exists(test):
+    file, _, name = test.partition("::")
+    assert f"\ndef {name}(" in (ROOT / file).read_text()
 
 
 def test_every_row_names_something():

@@ -13,6 +13,7 @@ from geodrift.driver._fit import plan_of as plan_of
 from geodrift.driver._fit import sampled as sampled
 from geodrift.driver._host_chain import HostChain as HostChain
 from geodrift.driver._host_data import HostData as HostData
+from geodrift.driver._interruptions import StorageFullError as StorageFullError
 from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
@@ -21,5 +22,4 @@ from geodrift.driver._run import Labels as Labels
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load
 from geodrift.driver._sample import sample as sample
-from geodrift.driver._signals import StorageFullError as StorageFullError
 from geodrift.driver._start import PerChain as PerChain

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from geodrift._errors import InputError, SamplingError
+from geodrift._errors import InputError
+from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chain
 from geodrift.driver._loop import Loop
 from geodrift.driver._memory import DrawMemory
-from geodrift.driver._pilot import steps_in
 from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 from geodrift.driver._run import Run
-from geodrift.driver._signals import full_disk, stop_signals
+from geodrift.driver._timing import steps_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,27 +96,17 @@ def fit_to_run(
         StorageFullError: The disk is full.
     """
     view = ProgressView(console or _stderr(), chains[0].shown_metrics, after=0.0)
-    with run.locked(), stop_signals() as stop, full_disk(run.path), view:
-        record = Record(run, chains)
-        started = record.seconds
+
+    def plan_of_run(record: Record) -> Plan:
         plan = _extended(record, length) if record.resumed else _planned(record, length)
         run.update_config(plan=plan.as_dict())
-        record.checkpoint(plan)
-        loop = Loop(chains, plan, record=record, view=view)
-        try:
-            loop.go(stop)
-        except SamplingError as error:
-            record.summarise(finished=False, metrics=loop.metrics, failure=str(error))
-            raise
-        record.checkpoint(plan)
-        record.summarise(finished=loop.done, metrics=loop.metrics)
-        return FitResult(
-            not loop.done,
-            min(record.info["counts"]),
-            min(record.info["draws"]),
-            record.seconds - started,
-            loop.metrics,
-        )
+        return plan
+
+    loop = carry_out(chains, plan_of_run, view, run=run)
+    info = loop.record.info
+    return FitResult(
+        not loop.done, min(info["counts"]), min(info["draws"]), loop.record.seconds_of_call, loop.metrics
+    )
 
 
 def _planned(record: Record, length: Length | None) -> Plan:

@@ -11,8 +11,8 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 
-Observer = Callable[[int, Chunk], None]
-"""Called after each chunk with the number of its chain."""
+Observer = Callable[[int, Chunk, Plan], None]
+"""Called after each chunk with the number of its chain and the plan."""
 
 
 class Loop:
@@ -83,7 +83,7 @@ class Loop:
             done = sum(chain.count for chain in self.chains)
             self.view.update(phase, chunk.metrics, done, self.plan.total * len(self.chains))
         if self.observer is not None:
-            self.observer(index, chunk)
+            self.observer(index, chunk, self.plan)
 
 
 def chunks(chain: Chain, plan: Plan) -> Iterator[Chunk]:

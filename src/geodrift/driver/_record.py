@@ -63,7 +63,12 @@ class Record:
     @property
     def seconds(self) -> float:
         """Time that the run has taken, over all its calls."""
-        return self.info["seconds"] + time.monotonic() - self._began
+        return self.info["seconds"] + self.seconds_of_call
+
+    @property
+    def seconds_of_call(self) -> float:
+        """Time that this call has taken."""
+        return time.monotonic() - self._began
 
     def append(self, index: int, chunk: Chunk, phase: str) -> None:
         """Keep the draws and metrics of a chunk of chain number ``index``."""

@@ -1,18 +1,29 @@
 """`geodrift.sample`: chains of a sampler of the core, from minibatches, in memory and on disk."""
 
+import functools
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
+import numpy as np
+
+from geodrift._errors import SamplingError
 from geodrift._types import Position, RandomKey
 from geodrift.driver._automatic import is_automatic, pilot_data, settled
-from geodrift.driver._carry_out import DrawLength, carry_out
+from geodrift.driver._carry_out import carry_out
+from geodrift.driver._chain import Chunk
 from geodrift.driver._compiled_chain import CompiledChain
+from geodrift.driver._draw_length import DrawLength
 from geodrift.driver._draws import Draws, RunProgress
 from geodrift.driver._host_data import is_stream
 from geodrift.driver._kept_run import open_or_create, settings_of
+from geodrift.driver._memory import DrawMemory
+from geodrift.driver._named_draws import position_and_info
+from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
+from geodrift.driver._run import Run
 from geodrift.driver._source import source_of
 from geodrift.driver._start import PerChain, first_position, is_function, start_chains
 from geodrift.samplers import Sampler
@@ -113,8 +124,44 @@ def sample(
         settings |= {} if tuned is None else {"tuned": tuned.as_dict()}
         run = open_or_create(Path(checkpoint), settings, num_chains)
     length = DrawLength(num_draws, seconds, num_warmup, thin)
-    draws = carry_out(chain, length, run, callback, ProgressView(_stderr() if progress else None))
-    return draws._replace(tuned=tuned)
+    view = ProgressView(_stderr() if progress else None)
+    return _carried_out(chain, length, run, callback, view)._replace(tuned=tuned)
+
+
+def _carried_out(
+    chain: CompiledChain,
+    length: DrawLength,
+    run: Run | None,
+    callback: Callable[[RunProgress], None] | None,
+    view: ProgressView,
+) -> Draws:
+    memory = DrawMemory([chain])
+
+    def observe(index: int, chunk: Chunk, plan: Plan) -> None:
+        info = None if chunk.detail is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), chunk.detail)
+        drawn = plan.draws_after(chain.count)
+        callback(RunProgress(chain.count, plan.total, drawn, chain.sampler_state, info))
+
+    try:
+        loop = carry_out(
+            [chain],
+            functools.partial(length.plan, chain),
+            view,
+            run=run,
+            memory=memory,
+            observer=callback and observe,
+        )
+    except SamplingError as error:
+        error.draws = None if memory.empty else _draws(chain, memory)
+        raise
+    if not loop.done:
+        raise KeyboardInterrupt(f"run {run.path} is kept: the same call of geodrift.sample goes on with it")
+    return _draws(chain, memory)
+
+
+def _draws(chain: CompiledChain, memory: DrawMemory) -> Draws:
+    position, info = position_and_info(memory.result(), chain.sampler_state.position)
+    return Draws(position, info, chain.sampler_state)
 
 
 def _check_lengths(num_draws: int | None, seconds: float | None, num_warmup: int, data: Any) -> None:

@@ -33,7 +33,7 @@ def open_family(seed: np.uint64, chain: int, step: int) -> np.uint64:
 
 
 @numba.njit(cache=True, inline="always")
-def open_member(family: np.uint64, item: int) -> np.uint64:
+def open_member(family: np.uint64, item: int | np.integer) -> np.uint64:
     """The stream of one item of a family."""
     return scramble(family ^ (np.uint64(item) + _GOLDEN))
 

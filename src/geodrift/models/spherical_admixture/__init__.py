@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     from geodrift.models.spherical_admixture._facade import SphericalAdmixture as SphericalAdmixture
     from geodrift.models.spherical_admixture._settings import Settings as Settings
     from geodrift.models.spherical_admixture.documents._documents import DocumentSource as DocumentSource
+    from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures as document_mixtures
     from geodrift.models.spherical_admixture.documents._weighting import weight_rows as weight_rows
     from geodrift.models.spherical_admixture.evaluation._annealing import (
         annealed_log_perplexity as annealed_log_perplexity,
     )
     from geodrift.models.spherical_admixture.evaluation._log_perplexity import (
         log_perplexity as log_perplexity,
-    )
-    from geodrift.models.spherical_admixture.evaluation._summaries import (
-        document_mixtures as document_mixtures,
     )
     from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics as expected_topics
     from geodrift.models.spherical_admixture.evaluation._summaries import summarise_topics as summarise_topics

@@ -15,13 +15,10 @@ from geodrift.models.kit._component_answers import Draws
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
+from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import (
-    document_mixtures,
-    expected_topics,
-    summarise_topics,
-)
+from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics, summarise_topics
 from geodrift.models.spherical_admixture.model import THETA_DRAWS
 from geodrift.models.topics._answers import TopicAnswers
 

@@ -11,13 +11,10 @@ from geodrift.models.kit._alignment import common_order
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import (
-    document_mixtures,
-    expected_topics,
-    summarise_topics,
-)
+from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics, summarise_topics
 from geodrift.models.topics._facade import TopicModelFacade, aligned_draws, spaced
 
 

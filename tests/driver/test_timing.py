@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from geodrift import Result, SamplingError
-from geodrift.driver import HostChain, Variable, _pilot
-from geodrift.driver._pilot import steps_in
+from geodrift.driver import HostChain, Variable, _timing
+from geodrift.driver._timing import steps_in
 
 
 class TimedChain(HostChain):
@@ -41,7 +41,7 @@ class TimedChain(HostChain):
 
 def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
     """The number of steps that the pilot finds on the chain's clock."""
-    monkeypatch.setattr(_pilot, "time", SimpleNamespace(perf_counter=lambda: chain.now))
+    monkeypatch.setattr(_timing, "time", SimpleNamespace(perf_counter=lambda: chain.now))
     return steps_in(seconds, chain)
 
 
