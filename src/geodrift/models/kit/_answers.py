@@ -11,10 +11,18 @@ from jaxtyping import Float
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._model import Model
 
 
 class Answers(abc.ABC):
-    """The working part of a model; its specification (`Model`) says which class it is."""
+    """The working part of a model; its specification (`Model`) says which class it is.
+
+    Args:
+        model: The specification.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
 
     @abc.abstractmethod
     def chain(

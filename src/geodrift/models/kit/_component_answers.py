@@ -24,7 +24,7 @@ class ComponentAnswers(Answers):
 
     Attributes:
         variable: The stored variable by which components are told apart, [component, ...]. Every variable
-            whose first dimension is the same has an entry for each component.
+            whose first dimension is `Model.component` has an entry for each of them.
         evaluation_draws: Draws that `evaluate` uses unless told otherwise, at most; None: all.
     """
 
@@ -47,17 +47,13 @@ class ComponentAnswers(Answers):
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents under aligned draws; see `Answers.transform`."""
 
-    def dimension(self, run: Run) -> str:
-        """The dimension of the stored variables along which components lie."""
-        return str(run.draws["posterior"][self.variable].dims[2])
-
     def aligned_draws(self, run: Run) -> dict[str, np.ndarray]:
         """Draws of all chains, one after the other: every variable of components, in one order of them."""
-        posterior, dimension = run.draws["posterior"].to_dataset(), self.dimension(run)
+        posterior = run.draws["posterior"].to_dataset()
         draws = {
             str(name): array.values.reshape(-1, *array.shape[2:])
             for name, array in posterior.data_vars.items()
-            if array.dims[2:3] == (dimension,)
+            if array.dims[2:3] == (self.model.component,)
         }
         return in_order(draws, self.common_order(draws[self.variable]))
 
@@ -69,7 +65,7 @@ class ComponentAnswers(Answers):
         Raises:
             InputError: There are not so many draws.
         """
-        posterior, dimension = run.draws["posterior"].to_dataset(), self.dimension(run)
+        posterior = run.draws["posterior"].to_dataset()
         chains, length = posterior[self.variable].shape[:2]
         if num_draws is None:
             num_draws = min(self.evaluation_draws or chains * length, chains * length)
@@ -81,9 +77,9 @@ class ComponentAnswers(Answers):
             for name, array in posterior.data_vars.items()
         }
         return self.score(run, rows, draws, seed=seed, options=options) | {
-            f"{dimension}_draws": chains * length,
+            f"{self.model.component}_draws": chains * length,
             "chains": chains,
-            f"{dimension}_draws_per_chain": length,
+            f"{self.model.component}_draws_per_chain": length,
         }
 
     def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:

@@ -41,7 +41,8 @@ class Model:
         settings_type: The class of its settings.
         answers_class: Where its `Answers` are, as ``module:class``.
         summary: The command that prints what was found.
-        component: What `Answers.transform` weighs in a document, in one word such as ``topic``.
+        component: What `Answers.transform` weighs in a document, in one word such as ``topic``; in stored
+            variables the dimension along which they lie.
         transform_help: What these weights are, for the help of ``geodrift transform``.
         evaluation_help: What its scores are, for the help of ``geodrift evaluate``.
         export_help: The arrays of `Answers.export`, for the help of ``geodrift export``.
@@ -68,4 +69,4 @@ class Model:
     def answers(self) -> "Answers":
         """The working part, imported now."""
         module, name = self.answers_class.split(":")
-        return getattr(importlib.import_module(module), name)()
+        return getattr(importlib.import_module(module), name)(self)
