@@ -14,21 +14,25 @@ from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models.kit._alignment import in_order
 from geodrift.models.kit._answers import Answers
+from geodrift.models.kit._tables import LEGEND, component_lines, component_tables
+from geodrift.models.kit._word_intervals import component_words
 
 Draws = Mapping[str, np.ndarray]
 """Stored variables by name, [draw, ...]."""
 
 
 class ComponentAnswers(Answers):
-    """Of a model whose posterior is the same under any permutation of its components.
+    """Of a model whose posterior is the same under any permutation of its components, which weigh words.
 
     Attributes:
-        variable: The stored variable by which components are told apart, [component, ...]. Every variable
+        variable: The stored variable by which components are told apart, [component, word]. Every variable
             whose first dimension is `Model.component` has an entry for each of them.
+        signed: Whether the weights of words in components have a sign.
         evaluation_draws: Draws that `evaluate` uses unless told otherwise, at most; None: all.
     """
 
     variable: ClassVar[str]
+    signed: ClassVar[bool] = False
     evaluation_draws: ClassVar[int | None] = None
 
     @abc.abstractmethod
@@ -56,6 +60,19 @@ class ComponentAnswers(Answers):
             if array.dims[2:3] == (self.model.component,)
         }
         return in_order(draws, self.common_order(draws[self.variable]))
+
+    def summarise(self, run: Run, top: int) -> list[dict[str, Any]]:
+        """Each component's words with intervals."""
+        draws, words = self.aligned_draws(run)[self.variable], run.labels["word"]
+        return component_words(draws, words, top, self.model.component, signed=self.signed)
+
+    def summary_text(self, found: list[dict[str, Any]]) -> str:
+        """One table a component."""
+        return component_tables(found, self.model.component)
+
+    def summary_lines(self, found: list[dict[str, Any]], width: int) -> str:
+        """A few lines a component, and what their numbers are."""
+        return f"{component_lines(found, self.model.component, width)}\n\n{LEGEND}"
 
     def evaluate(
         self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any

@@ -20,7 +20,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     common_order,
     in_order_of,
     mean_topics,
-    summarise_topics,
 )
 from geodrift.models.topics._answers import TopicAnswers
 
@@ -45,10 +44,6 @@ class LatentDirichletAnswers(TopicAnswers):
         """See `Answers.chain`."""
         return Chain(training, settings, seed=seed, chain=chain, held_out=held_out)
 
-    def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """The counts themselves."""
-        return counts
-
     def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
         """By Bhattacharyya's coefficient."""
         return common_order(topics)
@@ -61,12 +56,6 @@ class LatentDirichletAnswers(TopicAnswers):
                 f"run {run.path} was written by another version: its expected topics are missing"
             )
         return in_order_of(kept["expected_topics"], mean_topics(topics))
-
-    def summarise_draws(
-        self, topics: Float[np.ndarray, "N K V"], vocabulary: list[str], top: int
-    ) -> list[dict[str, Any]]:
-        """The most probable words."""
-        return summarise_topics(topics, vocabulary, top=top)
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

@@ -18,7 +18,7 @@ from geodrift.models.spherical_admixture._settings import Settings
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics, summarise_topics
+from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics
 from geodrift.models.spherical_admixture.model import THETA_DRAWS
 from geodrift.models.topics._answers import TopicAnswers
 
@@ -28,6 +28,8 @@ DOCUMENTS_A_BLOCK = 500
 
 class SphericalAdmixtureAnswers(TopicAnswers):
     """See `Answers`."""
+
+    signed = True
 
     def chain(
         self,
@@ -57,12 +59,6 @@ class SphericalAdmixtureAnswers(TopicAnswers):
     def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
         """Mean direction of each topic."""
         return expected_topics(topics)
-
-    def summarise_draws(
-        self, topics: Float[np.ndarray, "N K V"], vocabulary: list[str], top: int
-    ) -> list[dict[str, Any]]:
-        """Words at both ends."""
-        return summarise_topics(topics, vocabulary, top=top)
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

@@ -17,6 +17,7 @@ from geodrift.kernels._normal_exponential import exponential
 from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS, LDA_TRANSFORM_MIXTURES
 from geodrift.kernels._two_forms import TwoForms
+from geodrift.models.kit._word_intervals import INTERVAL
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
     checked_counts,
@@ -24,7 +25,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_topics,
 )
 from geodrift.models.topics._content_hashes import content_hashes
-from geodrift.models.topics._word_intervals import INTERVAL
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
 BURN_IN = 5  # sweeps under each later topic draw, from the assignments under the one before, that are dropped

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.kit import _alignment
-from geodrift.models.topics._word_intervals import check_vocabulary, leading_words
+from geodrift.models.kit._word_intervals import component_words
 
 
 def common_order(topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
@@ -53,7 +53,4 @@ def summarise_topics(
     Raises:
         ValueError: The vocabulary has not V words.
     """
-    check_vocabulary(topics, vocabulary)
-    return [
-        {"topic": k, "words": leading_words(topics[:, k], vocabulary, top)} for k in range(topics.shape[1])
-    ]
+    return component_words(topics, vocabulary, top, "topic")

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.topics._word_intervals import check_vocabulary, leading_words
+from geodrift.models.kit._word_intervals import component_words
 
 
 def expected_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
@@ -30,12 +30,4 @@ def summarise_topics(
     Raises:
         ValueError: The vocabulary does not have V words.
     """
-    check_vocabulary(topics, vocabulary)
-    return [
-        {
-            "topic": k,
-            "words": leading_words(topics[:, k], vocabulary, top),
-            "negative_words": leading_words(topics[:, k], vocabulary, top, sign=-1.0),
-        }
-        for k in range(topics.shape[1])
-    ]
+    return component_words(topics, vocabulary, top, "topic", signed=True)

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-LEGEND = "word, posterior mean of its weight, [90% interval]"  # of `topic_lines`
+LEGEND = "word, posterior mean of its weight, [90% interval]"  # of `component_lines`
 
 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
@@ -23,28 +23,33 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
     return lines
 
 
-def topic_tables(topics: list[dict[str, Any]]) -> str:
-    """One table a topic: the words it favours, then those it avoids where weights have a sign."""
+def component_tables(found: list[dict[str, Any]], component: str) -> str:
+    """One table a component: the words it favours, then those it avoids where weights have a sign.
+
+    Args:
+        found: From `component_words`.
+        component: What a component is called.
+    """
     lines = []
-    for topic in topics:
-        lines += [f"topic {topic['topic']}", *word_table(topic["words"], topic.get("negative_words")), ""]
+    for told in found:
+        table = word_table(told["words"], told.get("negative_words"))
+        lines += [f"{component} {told[component]}", *table, ""]
     return "\n".join(lines)
 
 
-def topic_lines(topics: list[dict[str, Any]], width: int) -> str:
-    """A few lines a topic, weights as mean [low, high]."""
+def component_lines(found: list[dict[str, Any]], component: str, width: int) -> str:
+    """A few lines a component, weights as mean [low, high]; see `component_tables`."""
     paragraphs = []
-    for topic in topics:
+    for told in found:
         words = [
-            f"{e['word']}\xa0{e['weight']:.2f}\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]"
-            for e in topic["words"]
+            f"{e['word']}\xa0{e['weight']:.2f}\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]" for e in told["words"]
         ]
         # Broken only between words, never inside an interval.
         text = textwrap.fill(
             "  ".join(words),
             width,
-            initial_indent=f"topic {topic['topic']:>2}  ",
-            subsequent_indent=" " * 10,
+            initial_indent=f"{component} {told[component]:>2}  ",
+            subsequent_indent=" " * (len(component) + 5),
             break_on_hyphens=False,
             break_long_words=False,
         )
