@@ -1,8 +1,8 @@
 """What a model answers: chains from documents, and summaries, scores and mixtures from a run."""
 
 import abc
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,12 +19,16 @@ class Answers(abc.ABC):
 
     Args:
         model: The specification.
+
+    Attributes:
+        chain_type: The class of the model's chains.
     """
+
+    chain_type: ClassVar[Callable[..., ModelChain]]
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    @abc.abstractmethod
     def chain(
         self,
         training: Corpus | CorpusView,
@@ -34,7 +38,7 @@ class Answers(abc.ABC):
         chain: int,
         held_out: sp.csr_matrix | None,
     ) -> ModelChain:
-        """A chain at its start; its ``config`` has the settings with every default resolved.
+        """A chain at its start.
 
         Args:
             training: Documents.
@@ -43,6 +47,7 @@ class Answers(abc.ABC):
             chain: Number of the chain.
             held_out: Counts of documents to score on the way, or None.
         """
+        return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Counts of new documents in the form that the model takes: the counts, unless a model says else."""

@@ -1,15 +1,14 @@
 """A chain of a model: a chain on the host that tells what it samples."""
 
-import abc
-from typing import Any
-
 from geodrift.driver import HostChain
+from geodrift.models.kit._settings import ModelSettings
 
 
 class ModelChain(HostChain):
-    """One chain of a model."""
+    """One chain of a model.
 
-    @property
-    @abc.abstractmethod
-    def config(self) -> dict[str, Any]:
-        """What is sampled, for JSON: ``settings`` with every default resolved, the seed, sizes."""
+    Attributes:
+        settings: What is sampled, with every default resolved.
+    """
+
+    settings: ModelSettings

@@ -49,7 +49,7 @@ def create_run(
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
-    resolved = chains[0].config["settings"]
+    resolved = chains[0].settings.to_dict()
     names = ("seed", "chains", "held_out")
     identity = {name: config[name] for name in names} | {"model": model.name, "settings": resolved}
     header = identity | {

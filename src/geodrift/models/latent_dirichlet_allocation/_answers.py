@@ -8,12 +8,9 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from geodrift._errors import InputError
-from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
-from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._component_answers import Draws
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
@@ -29,20 +26,9 @@ TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
 class LatentDirichletAnswers(TopicAnswers):
     """See `Answers`."""
 
+    chain_type = Chain
     # A score takes 75 sweeps over the documents for each draw.
     evaluation_draws = 10
-
-    def chain(
-        self,
-        training: Corpus | CorpusView,
-        settings: Settings,
-        *,
-        seed: int,
-        chain: int,
-        held_out: sp.csr_matrix | None,
-    ) -> ModelChain:
-        """See `Answers.chain`."""
-        return Chain(training, settings, seed=seed, chain=chain, held_out=held_out)
 
     def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
         """By Bhattacharyya's coefficient."""

@@ -41,6 +41,8 @@ class Chain(ModelChain):
         ShownMetric("held_out_perplexity", "held-out perplexity {:,.1f}"),
     )
 
+    settings: Settings
+
     def __init__(
         self,
         corpus: Any,
@@ -74,22 +76,6 @@ class Chain(ModelChain):
         if self.settings.learn_doc_topic_prior != "no":
             found["doc_topic_prior"] = Variable(("topic",), (num_topics,), "float32")
         return found
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """Settings, seed and sizes, for JSON."""
-        sizes = {
-            "documents": self.source.num_documents,
-            "words": self.source.num_words,
-            "tokens": self.source.num_tokens,
-        }
-        return {
-            "model": "lda",
-            "settings": self.settings.to_dict(),
-            "seed": self.seed,
-            "chain": self.chain,
-            **sizes,
-        }
 
     def topics(self) -> Float[np.ndarray, "K V"]:
         """A draw of the topics, float32 rows that sum to 1."""

@@ -29,6 +29,7 @@ DOCUMENTS_A_BLOCK = 500
 class SphericalAdmixtureAnswers(TopicAnswers):
     """See `Answers`."""
 
+    chain_type = Chain
     signed = True
 
     def chain(
@@ -45,7 +46,7 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         if held_out is not None:
             frequencies, documents = training.document_frequencies, training.num_documents
             aside = weight_rows(held_out, settings.weighting, frequencies, documents)
-        return Chain(training, settings, seed=seed, chain=chain, held_out=aside)
+        return super().chain(training, settings, seed=seed, chain=chain, held_out=aside)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """The unit rows of the run's weighting."""

@@ -60,6 +60,8 @@ class Chain(ModelChain):
         ShownMetric("configurational_temperature", "configurational T {:.3f}"),
     )
 
+    settings: Settings
+
     def __init__(
         self,
         corpus: Any,
@@ -98,22 +100,6 @@ class Chain(ModelChain):
         return {
             "topics": Variable(("topic", "word"), shape, "float32"),
             "mixture_spread": Variable((), (), "float32"),
-        }
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """Settings, seed and sizes, for JSON."""
-        sizes = {
-            "documents": self.source.num_documents,
-            "words": self.source.num_words,
-            "empty_documents": self.source.num_empty,
-        }
-        return {
-            "model": "sam",
-            "settings": self.settings.to_dict(),
-            "seed": self.seed,
-            "chain": self.chain,
-            **sizes,
         }
 
     def topics(self) -> Float[np.ndarray, "K V"]:
