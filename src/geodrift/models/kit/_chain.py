@@ -1,6 +1,6 @@
 """A chain of a model: a chain on the host that tells what it samples."""
 
-from geodrift.driver import HostChain
+from geodrift.driver import HostChain, Shares
 from geodrift.models.kit._settings import ModelSettings
 
 
@@ -12,3 +12,8 @@ class ModelChain(HostChain):
     """
 
     settings: ModelSettings
+
+    @property
+    def shares(self) -> Shares:  # type: ignore[override]
+        """How the settings divide a run in warm-up and draws."""
+        return self.settings.shares

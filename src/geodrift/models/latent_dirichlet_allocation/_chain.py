@@ -58,7 +58,6 @@ class Chain(ModelChain):
                 "ask for fewer topics"
             )
         self.source, self.settings, self.seed, self.chain = TokenSource(corpus), settings, seed, chain
-        self.shares = settings.shares
         self.move = self._move()
         self.documents_seen = 0
         self.position = (0, 0, 0)  # the pass, how many of its documents are done, and how many it has

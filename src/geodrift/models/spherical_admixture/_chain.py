@@ -78,7 +78,6 @@ class Chain(ModelChain):
             )
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
-        self.shares = self.settings.shares
         self.seed, self.chain, self.held_out = seed, chain, held_out
         self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
