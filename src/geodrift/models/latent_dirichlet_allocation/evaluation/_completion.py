@@ -20,9 +20,9 @@ from jaxtyping import ArrayLike, Float, Int
 
 from geodrift.kernels._streams import LDA_COMPLETION_ASSIGNMENTS
 from geodrift.kernels._threads import start_threads
+from geodrift.models.kit._counts import checked_counts
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
-    checked_counts,
     checked_prior,
     checked_topics,
 )

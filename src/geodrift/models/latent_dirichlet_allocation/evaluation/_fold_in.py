@@ -95,25 +95,6 @@ def _topic_counts(bounds: np.ndarray, assignments: np.ndarray, num_topics: int) 
     return counts
 
 
-def checked_counts(counts: sp.spmatrix | sp.sparray | Float[np.ndarray, "D V"]) -> sp.csr_matrix:
-    """Counts in canonical form: int32, sorted, without zeros or repeated entries; a copy.
-
-    Raises:
-        ValueError: A count is negative, not finite, or not a whole number.
-    """
-    rows = sp.csr_matrix(counts, copy=True)
-    rows.sum_duplicates()
-    rows.sort_indices()
-    wrong = ~((rows.data >= 0) & (rows.data == np.rint(rows.data)) & (rows.data < 2**31))
-    if wrong.any():
-        raise ValueError(
-            f"counts must be whole numbers from 0, got {rows.data[wrong][0]!r}: each token has a topic"
-        )
-    rows.data = rows.data.astype(np.int32)
-    rows.eliminate_zeros()
-    return rows
-
-
 def checked_topics(topics: Float[np.ndarray, "*N K V"], num_words: int) -> Float[np.ndarray, "N K V"]:
     """Topics as [draw, topic, word].
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.kernels._streams import LDA_TOKEN_SPLIT
-from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import checked_counts
+from geodrift.models.kit._counts import checked_counts
 
 
 class Split(NamedTuple):
