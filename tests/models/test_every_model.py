@@ -147,7 +147,8 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     assert all(f"{model.component} {place}\n" in tables for place in range(3))
     scores = json.loads(call("evaluate", run, test, "--json", "--draws", 4))
     assert all(np.isfinite(value) for value in scores.values() if isinstance(value, float))
-    assert call("evaluate", run, test, "--draws", 4).count("\n") < 5
+    sentence = call("evaluate", run, test, "--draws", 4)
+    assert sentence.count("\n") < 5
     for name in ("w.npz", "w.csv"):
         call("transform", run, test, "--out", tmp_path / name)
     with np.load(tmp_path / "w.npz") as weights, (tmp_path / "w.csv").open() as table:
@@ -159,8 +160,12 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
         assert {int(row[model.component]) for row in rows} == {0, 1, 2}
     call("export", run, "--out", tmp_path / "e.npz")
     with np.load(tmp_path / "e.npz", allow_pickle=False) as exported:
+        names = list(exported)
         assert exported["vocabulary"].tolist() == WORDS
         assert json.loads(str(exported["hyperparameters"]))["model"] == case.name
+    said = json.dumps([tables, found, sentence, scores, names, list(rows[0])])
+    others = {other.component for other in models().values()} - {model.component}
+    assert not [component for component in others if component in said]
     assert call("resume", run, "--steps", 20).strip() == str(run)
     after = geodrift.load(run).draws["posterior"].to_dataset()
     assert after.sizes["draw"] > before.sizes["draw"]

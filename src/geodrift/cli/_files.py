@@ -18,18 +18,18 @@ def check_suffix(path: Path, *allowed: str) -> None:
     refuse_existing(path)
 
 
-def write_mixtures(path: Path, mixtures: dict[str, np.ndarray], component: str) -> None:
-    """Mixtures [document, component] as .npz, or as .csv with one row a document and component."""
+def write_weights(path: Path, weights: dict[str, np.ndarray], component: str) -> None:
+    """Weights [document, component] as .npz, or as .csv with one row a document and component."""
     if path.suffix == ".npz":
-        write_arrays(path, mixtures)
+        write_arrays(path, weights)
         return
 
     def write(stream: BinaryIO) -> None:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text)
         writer.writerow(["document", component, "mean", "low", "high"])
-        for (document, place), mean in np.ndenumerate(mixtures["mean"]):
-            ends = (mixtures[name][document, place] for name in ("low", "high"))
+        for (document, place), mean in np.ndenumerate(weights["mean"]):
+            ends = (weights[name][document, place] for name in ("low", "high"))
             writer.writerow([document, place, *(f"{value:.6g}" for value in (mean, *ends))])
         text.flush()
         text.detach()

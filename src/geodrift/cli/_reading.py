@@ -85,7 +85,7 @@ def transform(
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
 ) -> None:
-    from geodrift.cli._files import check_suffix, write_mixtures
+    from geodrift.cli._files import check_suffix, write_weights
     from geodrift.cli._inputs import load_counts
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
@@ -96,14 +96,14 @@ def transform(
     text = o.Text(text_field, encoding)
     counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
     rows = document_rows(opened, model, counts)
-    write_mixtures(out, model.answers().transform(opened, rows, seed=seed), model.component)
+    write_weights(out, model.answers().transform(opened, rows, seed=seed), model.component)
     print(out)
 
 
 app.command(
-    help="Write what each of some other documents is made of, as posterior means with 90% intervals.\n\n"
+    help="Write posterior means with 90% intervals for documents that were not fitted.\n\n"
     + m.help_of(lambda model: model.transform_help),
-    epilog="Example: geodrift transform articles-20 new.jsonl --out mixtures.csv",
+    epilog="Example: geodrift transform articles-20 new.jsonl --out weights.csv",
 )(transform)
 
 
