@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,8 @@ from sklearn.utils.validation import validate_data
 from geodrift.driver import Chain, sampled
 from geodrift.models.kit._alignment import in_order
 from geodrift.models.kit._settings import ModelSettings
+
+C = TypeVar("C", bound=Chain)
 
 
 class MatrixCorpus:
@@ -34,10 +36,10 @@ class MatrixCorpus:
 
 
 class Facade(TransformerMixin, BaseEstimator):
-    """A model under scikit-learn's contract; a subclass has `fit` and ``random_state``.
+    """A model under scikit-learn's contract; a subclass has `fit` and `transform_with_intervals`.
 
     Every setting of ``settings_type`` is a parameter of the subclass's constructor, under the setting's name
-    for parameters and with its default.
+    for parameters and with its default; ``n_chains`` and ``random_state`` are parameters too.
 
     Attributes:
         settings_type: The class of the model's settings.
@@ -47,6 +49,7 @@ class Facade(TransformerMixin, BaseEstimator):
     """
 
     settings_type: ClassVar[type[ModelSettings]]
+    n_chains: Any
     random_state: Any
 
     def __init_subclass__(cls, **named: Any) -> None:
@@ -58,6 +61,23 @@ class Facade(TransformerMixin, BaseEstimator):
                 raise TypeError(f"{cls.__name__} lacks the parameter {told.parameter} of setting {told.name}")
             if parameters[told.parameter].default != told.default:
                 raise TypeError(f"{cls.__name__}: the default of {told.parameter} is not {told.default!r}")
+
+    def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Weights of the components in each document: ``{"mean", "low", "high"}``, the ends of 90% intervals.
+
+        Args:
+            X: As for `fit`.
+        """
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
+        """Posterior means of the weights of the components in each document."""
+        return self.transform_with_intervals(X)["mean"]
+
+    def _chains(self, chain_type: Callable[..., C], corpus: MatrixCorpus, settings: ModelSettings) -> list[C]:
+        """The chains of `fit` at their start."""
+        seed = self._seed()
+        return [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
 
     def _settings(self, **changes: Any) -> Any:
         """The settings that the parameters say, some of them changed; checked."""

@@ -126,8 +126,8 @@ class LatentDirichletAllocation(TopicModelFacade):
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
         """
         settings = self._settings()
-        corpus, seed = MatrixCorpus(self._validated(X, reset=True, least_documents=2)), self._seed()
-        chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
+        chains = self._chains(Chain, corpus, settings)
         steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
         draws = aligned_draws(chains, steps, common_order)
         self._forget()
@@ -183,12 +183,8 @@ class LatentDirichletAllocation(TopicModelFacade):
         """See the class."""
         return self.topics_
 
-    def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
-        """Posterior mean of each document's mixture, over topics and mixtures both."""
-        return self.transform_with_intervals(X)["mean"]
-
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
+        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
         return document_mixtures(rows, spaced(self.topic_draws_), self._prior(TRANSFORM_DRAWS))

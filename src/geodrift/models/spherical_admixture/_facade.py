@@ -123,20 +123,15 @@ class SphericalAdmixture(TopicModelFacade):
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
-        seed = self._seed()
-        chains = [Chain(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        chains = self._chains(Chain, corpus, settings)
         self.topic_draws_ = aligned_draws(chains, self.n_steps, common_order)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self.topics_ = expected_topics(self.topic_draws_)
         return self
 
-    def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
-        """Posterior mean of each document's mixture, over topics and mixtures both."""
-        return self.transform_with_intervals(X)["mean"]
-
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Each document's mixture: ``{"mean", "low", "high"}``, with the ends of 90% intervals."""
+        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals."""
         return document_mixtures(self._unit_rows(X), spaced(self.topic_draws_), self.settings_)
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
