@@ -1,6 +1,7 @@
 """Random streams: no two uses of random numbers whose draws enter one result can name the same stream."""
 
 import ast
+import io
 import itertools
 import math
 import zlib
@@ -10,11 +11,15 @@ import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from rich.console import Console
 
 import geodrift
-from geodrift.driver import sampled
+from cases import MODELS
+from geodrift.data import Corpus
+from geodrift.driver import Length, sampled
 from geodrift.kernels import _streams
 from geodrift.kernels._streams import KernelStreams, PhiloxStreams, ReservedFold, SeededStreams
+from geodrift.models import create_run, document_rows, fit, make_chains, model_named
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models import spherical_admixture as sam
 from geodrift.models.kit._facade import MatrixCorpus
@@ -187,6 +192,24 @@ def topics_of(chain):
 def assert_no_stream_is_shared(*results):
     assert all(results)
     assert all(not a & b for a, b in itertools.combinations(results, 2))
+
+
+@pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
+def test_questions_with_the_seed_of_a_run_share_no_stream_with_it(opened, case, tmp_path):
+    model, corpus = model_named(case.name), Corpus.from_matrix(COUNTS)
+    config = {"settings": case.settings, "seed": SEED, "chains": 2, "held_out": 0}
+    chains = make_chains(model, config, corpus)
+    run = create_run(tmp_path / "run", model, config, corpus, chains)
+    fit(model, chains, run, Length(steps=30), Console(file=io.StringIO()))
+    of_run = taken(opened)
+    answers, rows = model.answers(), document_rows(run, model, COUNTS)
+    answers.transform(run, rows, seed=SEED)
+    of_transform = taken(opened)
+    answers.evaluate(run, rows, num_draws=4, seed=SEED)
+    of_score = taken(opened)  # this and the last may be empty: what is exact draws nothing
+    assert of_run
+    assert not of_run & (of_transform | of_score)
+    assert not of_transform & of_score
 
 
 @pytest.mark.parametrize("method", ["gibbs", "scir"])
