@@ -17,6 +17,7 @@ from geodrift import tuning as tuning
 from geodrift._errors import InputError as InputError
 from geodrift._errors import Result as Result
 from geodrift._errors import SamplingError as SamplingError
+from geodrift._jax_release import refuse_wrong_release
 from geodrift.driver import Draws as Draws
 from geodrift.driver import HostData as HostData
 from geodrift.driver import PerChain as PerChain
@@ -24,6 +25,8 @@ from geodrift.driver import load as load
 from geodrift.driver import sample as sample
 
 __version__ = "0.1.0"
+
+refuse_wrong_release()
 
 # Loaded on first use: they import scikit-learn, numba and zarr, which take seconds.
 _LAZY_MODULES = ("data", "distributions", "models", "numpyro")

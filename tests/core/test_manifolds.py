@@ -10,6 +10,7 @@ from scipy import stats
 
 from cases import KEY, MANIFOLDS
 from geodrift import _tree
+from geodrift._jax_release import refuse_wrong_release
 from geodrift.estimators import Full
 from geodrift.manifolds import (
     Ball,
@@ -588,3 +589,30 @@ def test_random_points_are_uniform():
 def test_wrong_arguments_raise(make):
     with pytest.raises(ValueError, match=r"\d|manifold|shape|interior"):
         make()
+
+
+@pytest.mark.usefixtures("optimised")
+@dtypes
+@pytest.mark.parametrize("shape", [(10_000, 5), (40_000, 3)])
+def test_compiled_operations_on_many_rows_are_those_of_numpy(shape, dtype):
+    """A release of XLA got the sums of such rows wrong: those of a projection, in float32."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(dtype)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    v = rng.normal(size=shape).astype(dtype)
+    sphere, tolerance = Sphere(shape[1]), 20 * np.finfo(dtype).eps
+    tangent = v - np.sum(x * v, axis=1, keepdims=True) * x
+    np.testing.assert_allclose(jax.jit(sphere.to_tangent)(x, v), tangent, atol=tolerance)
+    # One row for all, as the axis of a reflection is.
+    along = jax.jit(lambda row, v: v - jnp.sum(row * v, axis=1, keepdims=True) * row)(x[0], v)
+    np.testing.assert_allclose(along, v - (v @ x[0])[:, None] * x[0], atol=tolerance)
+    log_rows = np.log(np.exp(v).sum(axis=1))
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(jax.scipy.special.logsumexp))(v), log_rows, atol=10 * tolerance
+    )
+
+
+def test_a_release_that_is_wrong_is_refused():
+    refuse_wrong_release("0.10.1")
+    with pytest.raises(ImportError, match="Install another release"):
+        refuse_wrong_release("0.10.2")

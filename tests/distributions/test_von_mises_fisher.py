@@ -180,7 +180,7 @@ def test_draws_have_the_law(dim, concentration):
 def test_float32_draws_have_the_law_of_the_height(dim, concentration):
     mean = _mean_direction(dim, jnp.float32)
     n = _NUM_DRAWS.get(dim, 10_000)
-    x = distributions.sample(jax.random.key(dim + 1), mean, concentration, (n,))
+    x = _compiled_sample(jax.random.key(dim + 1), mean, concentration, (n,))
     assert x.dtype == jnp.float32
     u = 0.5 * np.sum((np.asarray(x, np.float64) - np.asarray(mean, np.float64)) ** 2, axis=1)
     expected = 1 - float(distributions.host_mean_resultant_length(dim, concentration))
