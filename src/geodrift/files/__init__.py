@@ -12,3 +12,4 @@ from geodrift.files._contents import read_arrays as read_arrays
 from geodrift.files._contents import read_json as read_json
 from geodrift.files._contents import write_arrays as write_arrays
 from geodrift.files._contents import write_json as write_json
+from geodrift.files._damage import Damage as Damage
