@@ -16,7 +16,7 @@ class Schedule(eqx.Module):
     """A step size that may change with the number of steps taken."""
 
     @abc.abstractmethod
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """Step size, in diffusion time, of step number ``count`` (from 0)."""
 
     def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
@@ -42,7 +42,7 @@ class Constant(Schedule):
     def __check_init__(self) -> None:
         check_positive("step_size", self.value)
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The value."""
         del count
         return self.value
@@ -72,7 +72,7 @@ class PolynomialDecay(Schedule):
         if is_concrete(self.c) and not jnp.all(self.c >= 0):
             raise ValueError(f"c = {self.c}: the power must be 0 or more")
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         return self.a * (self.b + count) ** -self.c
 
@@ -97,7 +97,7 @@ class WarmUp(Schedule):
         for name in ("start", "end", "num_steps"):
             check_positive(name, getattr(self, name))
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         remaining = 1.0 - jnp.minimum(count / self.num_steps, 1.0)
         return self.end * (self.start / self.end) ** remaining
@@ -106,7 +106,7 @@ class WarmUp(Schedule):
 class Automatic(Schedule):
     """The schedule of ``step_size=None``: it has no values, and `geodrift.sample` replaces it by a number."""
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """Not available: the step size has not been chosen yet.
 
         Raises:
@@ -162,7 +162,7 @@ class Cyclical(Schedule):
                 f" {self.cycle_length} to the sampling stage: give a smaller one, or a larger cycle_length"
             )
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         r = (count % self.cycle_length).astype(self.step_size.dtype) / self.cycle_length
         return self.step_size / 2 * (jnp.cos(jnp.pi * r) + 1)

@@ -165,7 +165,8 @@ def test_any_cut_into_chunks_stores_the_same_steps(schedule, thin):
     for _ in range(30):
         steps, stored = 0, []
         while steps < plan.total:
-            wanted, room = random.integers(1, 60), Room(random.integers(1, 60), random.integers(1, 9))
+            wanted, *limits = random.integers(1, [60, 60, 9]).tolist()
+            room = Room(*limits)
             gaps, stores = plan.chunk(steps, wanted, room)
             assert 1 <= gaps.sum() <= min(wanted, room.steps)
             assert 1 <= len(gaps) <= room.draws
@@ -201,6 +202,7 @@ def test_replicas_follow_the_inner_sampler():
         ((0.1, 10, 0.95), "leaves no step of a cycle of 10"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(arguments, match):
     with pytest.raises(ValueError, match=match):
         Cyclical(*arguments)

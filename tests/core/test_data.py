@@ -337,6 +337,7 @@ def _shorter():
         (_shorter(), {}, "batch 1 of the iterator has arrays .* drop the last, shorter one"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_data_raise(data, options, match):
     sampler = make(num_steps=options.pop("num_steps", 1))
     with pytest.raises(ValueError, match=match):

@@ -122,6 +122,7 @@ def test_mass_scales_the_velocity():
         (lambda: RMHMC(BANANA, FLAT, 0.1, UNEVEN, num_steps=0), "num_steps = 0"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(make, match):
     with pytest.raises(ValueError, match=match):
         make()

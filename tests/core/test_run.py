@@ -408,6 +408,7 @@ def test_starts():
         ({"initial": gd.PerChain(jnp.ones((3, 3)))}, "leading axis of length 2"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_arguments_raise(changes, match):
     with pytest.raises(ValueError, match=match):
         quick(**changes)

@@ -162,6 +162,7 @@ def test_exact_bias_of_sghmc_at_the_published_setting(composition):
 
 
 @pytest.mark.parametrize("variance", [None, "scalar", "matrix"])
+@pytest.mark.usefixtures("unchecked_types")
 def test_thermostat_of_each_coordinate_damps_and_heats_exactly(variance):
     h, c = 0.5, 1.2
     xi, v = jnp.array([0.7, 0.0, -0.4]), jnp.array([1.0, -2.0, 0.5])
@@ -296,6 +297,7 @@ class _Scripted(SGRHMC):
 
 @pytest.mark.parametrize("metric", ["diagonal", "not known to be diagonal", "constant"])
 @pytest.mark.parametrize(("composition", "order"), [("ABOBA", 2), ("ma", 1)])
+@pytest.mark.usefixtures("unchecked_types")
 def test_order_of_sgrhmc(composition, order, metric):
     """One step from the exact law N(0, 1) x N(0, 1) changes its moments by a multiple of h^(order + 1).
 

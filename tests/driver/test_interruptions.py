@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -22,13 +23,26 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 def start(kind, run, draws, pause, *limit):
     command = [sys.executable, RUNNER, kind, run, draws, pause, *limit]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, env=environment)
+    # Read all the time: a full pipe would stop the process.
+    process.errors = []
+    process.reader = threading.Thread(target=lambda: process.errors.extend(process.stderr))
+    process.reader.start()
+    return process
+
+
+def said(process):
+    """What a process has said on stderr, once it has ended."""
+    process.wait()
+    process.reader.join()
+    process.stderr.close()
+    return "".join(process.errors)[-2000:]
 
 
 def finish(kind, run, draws):
     process = start(kind, run, draws, 0)
-    _, err = process.communicate()
-    assert process.returncode == 0, err[-2000:]
+    err = said(process)
+    assert process.returncode == 0, err
     with np.load(draws) as stored:
         return dict(stored)
 
@@ -42,7 +56,7 @@ def steps_of(run):
 
 def wait_for_progress(process, run, beyond):
     while steps_of(run) <= beyond:
-        assert process.poll() is None, process.stderr.read()[-2000:]
+        assert process.poll() is None, said(process)
         time.sleep(0.005)
 
 
@@ -68,13 +82,13 @@ def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
         wait_for_progress(process, run, steps_of(run))
         time.sleep(pauses.uniform(0.0, 0.1))
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        said(process)
     reached = steps_of(run)
     assert reached > 0
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     time.sleep(pauses.uniform(0.0, 0.5))
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    said(process)
     assert not (tmp_path / "never.npz").exists()
     assert steps_of(run) >= reached
     assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
@@ -86,7 +100,7 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
+    err = said(process)
     assert process.returncode == -signal.SIGINT or "KeyboardInterrupt" in err
     assert "stopping after these steps" in err
     assert steps_of(run) > 0
@@ -99,10 +113,10 @@ def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    said(process)
     with geodrift.load(run).locked():
         second = start(kind, run, tmp_path / "second.npz", 0)
-        _, err = second.communicate()
+        err = said(second)
     assert second.returncode == 1
     assert "is being written by another process" in err
     assert not (tmp_path / "second.npz").exists()
@@ -113,7 +127,7 @@ def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
 def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
     """One of them samples; the other is refused, or finds the finished run."""
     run, files = tmp_path / "run", [tmp_path / "one.npz", tmp_path / "two.npz"]
-    errors = [process.communicate()[1] for process in [start(kind, run, file, 0) for file in files]]
+    errors = [said(process) for process in [start(kind, run, file, 0) for file in files]]
     found = [file for file in files if file.exists()]
     assert found, errors
     for file, err in zip(files, errors, strict=True):
@@ -129,10 +143,10 @@ def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    said(process)
     size = (run / "metrics.jsonl").stat().st_size
     process = start(kind, run, tmp_path / "never.npz", 0.0, size + 600)
-    _, err = process.communicate()
+    err = said(process)
     assert process.returncode == 1, err
     assert "is kept as of its last checkpoint; make room, then go on with it" in err
     assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
@@ -144,7 +158,7 @@ def test_a_copy_of_a_run_taken_at_any_time_can_be_read_and_continued(kind, strai
     process = start(kind, run, tmp_path / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    said(process)
     shutil.copytree(run, copy)
     stored = geodrift.load(copy)
     if stored.num_draws:

@@ -35,7 +35,7 @@ def sam():
     """Of two topics on a circle: means of their sum, their cosine and its square, by quadrature.
 
     The method is the one that is exact at any step size; SGGMC's law is compared with it in
-    `test_sam_engine`.
+    `test_sam_chain`.
     """
     documents = np.stack([np.cos(SAM_ANGLES), np.sin(SAM_ANGLES)], axis=1)
     settings = {

@@ -25,7 +25,7 @@ class CorpusConstructors(StoredCorpus):
     def from_matrix(
         cls,
         matrix: sp.spmatrix | np.ndarray,
-        vocabulary: Sequence[str] | None = None,
+        vocabulary: Sequence[str] | np.ndarray | None = None,
         path: str | Path | None = None,
         *,
         signed: bool = False,

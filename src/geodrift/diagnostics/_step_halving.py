@@ -49,7 +49,7 @@ class Halved(Schedule):
 
     schedule: Schedule
 
-    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         return self.schedule(count // 2) / 2
 

@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Position, Tangent
 from geodrift.manifolds import Euclidean, Manifold, Orthogonal, SpecialOrthogonal, Sphere, Stiefel
@@ -22,9 +22,9 @@ def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangen
 
 def configurational_temperature(
     manifold: Sphere | Stiefel | Orthogonal | SpecialOrthogonal | Euclidean,
-    positions: Float[Array, "draw ..."],
-    gradients: Float[Array, "draw ..."],
-    direction: Float[Array, "..."] | None = None,
+    positions: Float[ArrayLike, "draw ..."],
+    gradients: Float[ArrayLike, "draw ..."],
+    direction: Float[ArrayLike, "..."] | None = None,
 ) -> Float[Array, ""]:
     r"""The temperature T of draws whose law is :math:`p^{1/T}`, from Stein's identity; 1 is right.
 
@@ -71,7 +71,7 @@ def _of_frames(
     manifold: Sphere | Stiefel | Orthogonal | SpecialOrthogonal,
     positions: Float[Array, "draw ..."],
     gradients: Float[Array, "draw ..."],
-    direction: Float[Array, "..."] | None,
+    direction: Float[ArrayLike, "..."] | None,
 ) -> Float[Array, ""]:
     mean = jnp.mean(positions, axis=0)
     n, columns = (*manifold.point_shape, 1)[:2]
@@ -84,7 +84,7 @@ def _of_frames(
 def _of_vectors(
     positions: Float[Array, "draw ..."],
     gradients: Float[Array, "draw ..."],
-    direction: Float[Array, "..."] | None,
+    direction: Float[ArrayLike, "..."] | None,
 ) -> Float[Array, ""]:
     mean = jnp.mean(positions, axis=0)
     centre = mean if direction is None else jnp.asarray(direction)

@@ -86,6 +86,6 @@ def projector(manifold: Manifold, x: Float[Array, "*batch n"]) -> Float[Array, "
     return manifold.to_tangent(jnp.broadcast_to(x[..., None, :], identity.shape), identity)
 
 
-def rotate(matrix: Float[Array, "*batch n n"], v: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+def rotate(matrix: Float[Array, "*#batch n n"], v: Float[Array, "*#batch n"]) -> Float[Array, "..."]:
     """Each vector times its matrix."""
     return (matrix @ v[..., None])[..., 0]

@@ -13,7 +13,7 @@ posterior Dirichlet(alpha + counts):
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Scalar
 from geodrift.metrics._diagonal import DiagonalMetric
@@ -39,7 +39,7 @@ class ExpandedMean(DiagonalMetric, SimplexMetric):
         """The logarithm of `to_simplex`."""
         return jnp.log(x) - jnp.log(jnp.sum(x, axis=-1, keepdims=True))
 
-    def log_prior(self, x: Float[Array, "*batch k"], alpha: Float[Array, "..."]) -> Scalar:
+    def log_prior(self, x: Float[Array, "*batch k"], alpha: Float[ArrayLike, "..."]) -> Scalar:
         r"""Independent Gamma(alpha, 1): :math:`\sum_k (\alpha_k - 1) \log \theta_k - \theta_k`."""
         return jnp.sum((alpha - 1) * jnp.log(x) - x)
 
@@ -91,7 +91,7 @@ class ExpandedNatural(DiagonalMetric, SimplexMetric):
         """The logarithm of the softmax."""
         return jax.nn.log_softmax(x, axis=-1)
 
-    def log_prior(self, x: Float[Array, "*batch k"], alpha: Float[Array, "..."]) -> Scalar:
+    def log_prior(self, x: Float[Array, "*batch k"], alpha: Float[ArrayLike, "..."]) -> Scalar:
         r"""Logarithms of Gamma(alpha, 1): :math:`\sum_k \alpha_k \theta_k - e^{\theta_k}`."""
         return jnp.sum(alpha * x - jnp.exp(x))
 

@@ -9,7 +9,7 @@ respect to :math:`\pi` in the place of :math:`\theta`; :math:`\Gamma` below is t
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Scalar
@@ -48,7 +48,7 @@ class ReducedMean(SimplexMetric):
         """The logarithm of `to_simplex`."""
         return jnp.log(self.to_simplex(x))
 
-    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."]) -> Scalar:
+    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[ArrayLike, "..."]) -> Scalar:
         r""":math:`\sum_k (\alpha_k - 1) \log \pi_k`."""
         return jnp.sum((alpha - 1) * self.log_simplex(x))
 
@@ -110,7 +110,7 @@ class ReducedNatural(SimplexMetric):
         """The logarithm of the softmax."""
         return jax.nn.log_softmax(_with_zero(x), axis=-1)
 
-    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."]) -> Scalar:
+    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[ArrayLike, "..."]) -> Scalar:
         r""":math:`\sum_k \alpha_k \log \pi_k`: the Jacobian adds one of each."""
         return jnp.sum(alpha * self.log_simplex(x))
 

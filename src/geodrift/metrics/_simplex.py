@@ -3,7 +3,7 @@
 import abc
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Scalar
 from geodrift.metrics._base import Metric
@@ -24,7 +24,7 @@ class SimplexMetric(Metric):
         """A position of this probability vector."""
 
     @abc.abstractmethod
-    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."]) -> Scalar:
+    def log_prior(self, x: Float[Array, "*batch d"], alpha: Float[ArrayLike, "..."]) -> Scalar:
         r"""Log density in x, up to a constant, of the law under which :math:`\pi` is Dirichlet(alpha).
 
         Args:
@@ -37,7 +37,7 @@ class SimplexMetric(Metric):
         r""":math:`\log \pi`."""
 
     def log_posterior(
-        self, x: Float[Array, "*batch d"], alpha: Float[Array, "..."], counts: Float[Array, "..."]
+        self, x: Float[Array, "*batch d"], alpha: Float[ArrayLike, "..."], counts: Float[ArrayLike, "..."]
     ) -> Scalar:
         r"""``log_prior`` plus :math:`\sum_k n_k \log \pi_k`: the posterior is Dirichlet(alpha + counts).
 

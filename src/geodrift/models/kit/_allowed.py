@@ -3,11 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 
+@runtime_checkable
+@runtime_checkable
 class Allowed(Protocol):
     """The values that a setting may have.
 

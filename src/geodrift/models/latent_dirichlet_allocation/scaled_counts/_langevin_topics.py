@@ -117,7 +117,7 @@ _forms = TwoForms(_moves, worth_threads=16_384)
 def move_topics(
     kind: int,
     x: Float[np.ndarray, "V K"],
-    momenta: Float[np.ndarray, "V K"],
+    momenta: Float[np.ndarray, "M K"],
     place: Int[np.ndarray, " V"],
     counts: Float[np.ndarray, "W K"],
     prior: float,

@@ -6,7 +6,10 @@ from jaxtyping import Int
 
 
 def weight_rows(
-    counts: sp.csr_matrix, weighting: str, document_frequencies: Int[np.ndarray, " V"], num_documents: int
+    counts: sp.csr_matrix,
+    weighting: str,
+    document_frequencies: Int[np.ndarray, " V"] | None,
+    num_documents: int,
 ) -> sp.csr_matrix:
     """Weight word counts and scale each document to unit length.
 
@@ -14,7 +17,8 @@ def weight_rows(
         counts: Documents by words [M, V]: counts, or any values with ``weighting="none"``.
         weighting: "tfidf": tf log(D / (1 + df)), tf being the count; "tf": the counts; "none": the values
             given.
-        document_frequencies: df, number of training documents with each word.
+        document_frequencies: df, number of training documents with each word; None where the weighting
+            needs none.
         num_documents: D, number of training documents.
 
     Returns:
