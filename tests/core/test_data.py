@@ -9,8 +9,9 @@ import pytest
 
 import geodrift as gd
 from cases import KEY
+from geodrift.driver import HostData
 from geodrift.driver._batches import Batching, draw_batch, epoch_blocks, lay_out
-from geodrift.driver._host_data import HostData, stream_batches
+from geodrift.driver._host_data import stream_batches
 from geodrift.driver._source import source_of
 from geodrift.estimators import SAGA, Full, Minibatch
 from geodrift.manifolds import Euclidean

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from geodrift.kernels._streams import SAM_MIXTURES
+from geodrift.models.spherical_admixture import DocumentSource
 from geodrift.models.spherical_admixture.documents._document_states import initial_states
-from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
 from geodrift.models.spherical_admixture.documents._kept_mixtures import (
     update_all_documents,

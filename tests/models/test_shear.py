@@ -6,12 +6,12 @@ from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._streams import SAM_MIXTURES, Family
+from geodrift.models.spherical_admixture import DocumentSource
 from geodrift.models.spherical_admixture.documents._document_states import (
     DocumentStates,
     initial_states,
     recompute_sums,
 )
-from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._kept_mixtures import update_all_documents
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.documents._shear import shear, shear_prior

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from jax.scipy.special import digamma, gammaln
 
 from geodrift.distributions import log_normaliser, mean_resultant_length, sample
+from geodrift.models.spherical_admixture import Hyperparameters, fit_variational
 from geodrift.models.spherical_admixture.variational import _objective as objective
 from geodrift.models.spherical_admixture.variational import _stochastic as stochastic
-from geodrift.models.spherical_admixture.variational._model import Hyperparameters, build_model
-from geodrift.models.spherical_admixture.variational._variational import fit_variational
+from geodrift.models.spherical_admixture.variational._model import build_model
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
