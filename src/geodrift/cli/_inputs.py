@@ -23,7 +23,7 @@ from geodrift.data import (
     read_stop_words,
     read_vocabulary,
 )
-from geodrift.data._constructors import default_words
+from geodrift.data._limits import default_words
 
 
 def load_corpus(

@@ -8,7 +8,7 @@ from geodrift.data._build import prune_columns as prune_columns
 from geodrift.data._corpus import Corpus as Corpus
 from geodrift.data._corpus import CorpusView as CorpusView
 from geodrift.data._corpus import describe as describe
-from geodrift.data._counts import read_counts as read_counts
+from geodrift.data._sparse_archives import read_counts as read_counts
 from geodrift.data._demo import demo_corpus as demo_corpus
 from geodrift.data._formats import counts_format as counts_format
 from geodrift.data._formats import read_counts_file as read_counts_file

@@ -1,4 +1,4 @@
-"""Readers of the bags of words that other programs write: UCI, LDA-C, gensim, Matrix Market."""
+"""Readers of the bags of words that other programs write: UCI, LDA-C, gensim's lists."""
 
 from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift._errors import InputError
+from geodrift.data._limits import check_documents
 from geodrift.data._number_lines import NumberLines, open_numbers, read_lines
 
 _DOCUMENTS_A_BLOCK = 50_000
@@ -45,6 +46,7 @@ def _uci_header(stream: BufferedIOBase, path: Path) -> tuple[int, int, int]:
         sizes.append(int(text))
     if 0 in sizes[:2]:
         raise InputError(f"{path} says that it has {sizes[0]} documents of {sizes[1]} words")
+    check_documents(sizes[0], path.stat().st_size, path)
     return sizes[0], sizes[1], sizes[2]
 
 
@@ -150,28 +152,6 @@ def _pairs(lines: NumberLines) -> tuple[np.ndarray, np.ndarray]:
     """Words and counts of all lines, one after the other."""
     table = np.delete(lines.numbers, lines.starts).reshape(-1, 2)
     return table[:, 0], table[:, 1]
-
-
-def read_matrix_market(path: Path) -> sp.csr_matrix:
-    """Read a Matrix Market file of documents by words, such as gensim's ``MmCorpus`` writes.
-
-    Args:
-        path: The file, which may be compressed (.gz, .bz2).
-
-    Raises:
-        InputError: The file is not in this format or was cut off, or names a row or column that it does not
-            have.
-    """
-    from scipy.io import mmread
-
-    with open_numbers(path) as stream:
-        try:
-            matrix = mmread(stream, spmatrix=False)
-        except (ValueError, TypeError, OverflowError, IndexError) as error:
-            raise InputError(f"{path} is not a Matrix Market file that can be read: {error}") from None
-    if np.iscomplexobj(matrix):
-        raise InputError(f"{path} holds complex numbers; counts are real")
-    return sp.csr_matrix(matrix)
 
 
 def read_lists(documents: Iterable[Iterable[tuple[int, float]]], num_words: int) -> Iterator[sp.csr_matrix]:

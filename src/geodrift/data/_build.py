@@ -182,8 +182,7 @@ def _total(found: Iterable[Frequencies]) -> Frequencies:
 
 def _blocks_of(texts: Iterable[str], options: TextOptions, words: Sequence[str]) -> Iterator[sp.csr_matrix]:
     analyze = options.analyzer()
-    # A vocabulary from elsewhere may name a word twice: the first column gets the counts.
-    column = {word: place for place, word in reversed(list(enumerate(words)))}
+    column = {word: place for place, word in enumerate(words)}
     indices: list[int] = []
     data: list[int] = []
     ends = [0]

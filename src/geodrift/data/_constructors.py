@@ -8,8 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift._errors import InputError
-from geodrift.data._bags import read_lda_c, read_lists, read_matrix_market, read_uci
+from geodrift.data._bags import read_lda_c, read_lists, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
+from geodrift.data._limits import default_words
+from geodrift.data._matrix_market import read_matrix_market
 from geodrift.data._shards import Shard, finish_directory, write_shards
 from geodrift.data._stored_corpus import StoredCorpus
 from geodrift.data._vocabulary import read_vocabulary, words_by_id
@@ -74,7 +76,7 @@ class CorpusConstructors(StoredCorpus):
         if vocabulary is None and (beside := _uci_vocabulary(docword)).is_file():
             vocabulary = beside
         num_words, blocks = read_uci(docword)
-        words = default_words(num_words) if vocabulary is None else _words(vocabulary)
+        words = default_words(num_words, docword) if vocabulary is None else _words(vocabulary)
         if len(words) != num_words:
             raise InputError(f"{docword} has {num_words:,} words but the vocabulary has {len(words):,}")
         return cls._from_blocks(blocks, words, path, {"from": "uci"})
@@ -101,9 +103,9 @@ class CorpusConstructors(StoredCorpus):
         """
         words = None if vocabulary is None else _words(vocabulary)
         num_words, blocks = read_lda_c(Path(file), None if words is None else len(words))
-        return cls._from_blocks(
-            blocks, default_words(num_words) if words is None else words, path, {"from": "lda-c"}
-        )
+        if words is None:
+            words = default_words(num_words, file)
+        return cls._from_blocks(blocks, words, path, {"from": "lda-c"})
 
     @classmethod
     def from_matrix_market(
@@ -126,7 +128,7 @@ class CorpusConstructors(StoredCorpus):
                 word is beyond the vocabulary, or `path` exists.
         """
         matrix = read_matrix_market(Path(file))
-        words = default_words(matrix.shape[1]) if vocabulary is None else _words(vocabulary)
+        words = default_words(matrix.shape[1], file) if vocabulary is None else _words(vocabulary)
         if len(words) < matrix.shape[1]:
             raise InputError(f"{file} has {matrix.shape[1]:,} words but the vocabulary has {len(words):,}")
         matrix.resize(matrix.shape[0], len(words))
@@ -200,11 +202,6 @@ class CorpusConstructors(StoredCorpus):
         }
         frequencies = np.bincount(rows.indices, minlength=len(words)).astype(np.int64)
         return cls([Shard.in_memory(rows)], manifest, vocabulary=words, document_frequencies=frequencies)
-
-
-def default_words(num_words: int) -> list[str]:
-    """Words of columns that have no names: word0, word1, ..."""
-    return [f"word{column}" for column in range(num_words)]
 
 
 def _words(vocabulary: str | Path | Sequence[str]) -> list[str]:

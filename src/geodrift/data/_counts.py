@@ -1,63 +1,54 @@
-"""Matrices of counts: reading and checking them."""
+"""Matrices of counts and their vocabularies, checked."""
 
-import zipfile
-import zlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Shaped
 
 from geodrift._errors import InputError
+from geodrift.data._sparse_structure import as_csr
 
 _INT32_MAX = np.iinfo(np.int32).max
 
 
 def check_vocabulary(vocabulary: Sequence[str], num_words: int) -> list[str]:
-    """The vocabulary as a list of strings that can be written one a line.
+    """The vocabulary as a list of strings that can be written one a line and told apart.
 
     Raises:
-        InputError: It does not have `num_words` words, or a word contains a line break.
+        InputError: It does not have `num_words` words; or a word is blank, stands twice, contains a line
+            break, or has half of a surrogate pair, which UTF-8 cannot hold.
     """
     words = [str(word) for word in vocabulary]
     if len(words) != num_words:
         raise InputError(f"the vocabulary has {len(words):,} words but the counts have {num_words:,} columns")
-    broken = next((i for i, word in enumerate(words) if "\n" in word or "\r" in word), None)
-    if broken is not None:
-        raise InputError(f"word {broken} of the vocabulary contains a line break: {words[broken]!r}")
+    wrong = first_wrong_word(words)
+    if wrong is not None:
+        raise InputError(f"word {wrong[0]} of the vocabulary {wrong[1]}")
     return words
 
 
-def read_counts(path: Path) -> sp.csr_matrix:
-    """Read a matrix, documents by words, saved by `scipy.sparse.save_npz`, or dense by `numpy.save` (.npy).
-
-    Raises:
-        InputError: The file does not exist, is empty, was cut off or does not hold a matrix.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty")
-    dense = path.suffix.lower() == ".npy"
-    try:
-        # Opened here because numpy leaves a file open that it cannot read.
-        with path.open("rb") as stream:
-            if dense:
-                return sp.csr_matrix(_two_dimensional(np.load(stream, allow_pickle=False)))
-            return sp.csr_matrix(sp.load_npz(stream))
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{path} is damaged or was cut off ({error})") from None
-    except (ValueError, KeyError, TypeError) as error:
-        writer = "numpy.save" if dense else "scipy.sparse.save_npz"
-        raise InputError(f"{path} is not a matrix saved by {writer}, or was cut off ({error})") from None
+def first_wrong_word(words: Sequence[str]) -> tuple[int, str] | None:
+    """The place of the first word that cannot be in a vocabulary and what is wrong with it; None: all can."""
+    if len(set(words)) == len(words) and not any(_why_not(word) for word in words):
+        return None
+    places: dict[str, int] = {}
+    for place, word in enumerate(words):
+        if (why := _why_not(word)) is not None:
+            return place, why
+        if (first := places.setdefault(word, place)) != place:
+            return place, f"is {word!r}, as word {first} is (both from 0): give each column a word of its own"
+    return None
 
 
-def _two_dimensional(matrix: np.ndarray) -> np.ndarray:
-    if matrix.ndim != 2:
-        raise ValueError(f"it has {matrix.ndim} dimensions, documents by words are 2")
-    return matrix
+def _why_not(word: str) -> str | None:
+    if not word.strip():
+        return "is blank: give each column a word"
+    if "\n" in word or "\r" in word:
+        return f"contains a line break: {word!r}"
+    if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+        return f"contains half of a surrogate pair, which is no character: {word!r}"
+    return None
 
 
 def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
@@ -92,14 +83,18 @@ def canonical_rows(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) ->
     """As `check_counts`, for a part of a corpus: it may have no rows, or only empty ones.
 
     Raises:
-        InputError: A value is not finite or negative, or beyond single precision.
+        InputError: A value is not finite or negative, or beyond single precision; an index lies outside the
+            shape.
     """
-    rows = sp.csr_matrix(matrix, copy=True)
+    rows = as_csr(matrix).copy()
     if rows.dtype.kind not in "biuf":
         raise InputError(f"counts must be numbers, got dtype {rows.dtype}")
     _refuse(rows, ~np.isfinite(rows.data), "is not a finite number")
     if not signed:
         _refuse(rows, rows.data < 0, "is negative")
+    if not rows.has_canonical_format:
+        # Sums of repeated entries would not fit into small whole numbers.
+        rows = rows.astype(np.float64)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     return sp.csr_matrix((_narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
-from geodrift.data._counts import read_counts
+from geodrift.data._sparse_archives import read_counts
 from geodrift.data._vocabulary import read_vocabulary
 
 _COMPRESSED = (".gz", ".bz2")

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, cast
 
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
 from geodrift._errors import InputError
+from geodrift.data._limits import BoundedReader
+from geodrift.data._regular_files import open_regular
 
 _BLOCK = 2**22  # bytes
 _MOST_DIGITS = 18  # more may be beyond 64 bits
@@ -60,18 +62,17 @@ def open_numbers(path: Path) -> Iterator[BufferedIOBase]:
     """Open a file for reading, decompressed where its name ends in .gz or .bz2.
 
     Raises:
-        InputError: The file does not exist, is a directory, is empty or is damaged.
+        InputError: The file does not exist, is empty, is no regular file, is damaged, or decompresses to far
+            more than its size.
     """
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    if path.is_dir():
-        raise InputError(f"{path} is a directory, not a file of counts")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty")
+    opener = _OPENERS.get(path.suffix.lower())
     try:
-        opener: Callable[..., BufferedIOBase] = _OPENERS.get(path.suffix.lower(), open)
-        with opener(path, "rb") as stream:
-            yield stream
+        with open_regular(path) as stream:
+            if opener is None:
+                yield cast(BufferedIOBase, stream)
+            else:
+                with opener(stream, "rb") as plain:
+                    yield BoundedReader(plain, path, "decompress it first")
     except (EOFError, zlib.error, OSError) as error:
         # The decompressors' own errors have no number.
         if isinstance(error, OSError) and error.errno is not None:
@@ -88,15 +89,21 @@ def read_lines(stream: BufferedIOBase, path: Path, first: int = 1) -> Iterator[N
         first: Counted from 1.
 
     Raises:
-        InputError: A line holds anything but whole numbers that are not negative.
+        InputError: A line holds anything but whole numbers that are not negative, or a colon that does not
+            join two of them.
     """
-    for block in _blocks(stream):
+    for block in read_blocks(stream):
         kinds = _KINDS[np.frombuffer(block, np.uint8)]
         ends = np.flatnonzero(kinds == _NEWLINE)
         for kind, what in ((_MINUS, "a negative number"), (_OTHER, "something other than whole numbers")):
             if (kinds == kind).any():
                 _refuse_byte(path, block, int(np.argmax(kinds == kind)), first, what)
         digits = kinds == _DIGIT
+        colons = np.flatnonzero(kinds == _COLON)
+        # A block ends with a newline, and what stands before its first byte is one too.
+        astray = colons[~(digits[colons - 1] & digits[colons + 1])]
+        if astray.size:
+            _refuse_byte(path, block, int(astray[0]), first, "a colon that does not join two numbers")
         edges = np.diff(digits.astype(np.int8), prepend=0)
         starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
         if (stops - starts).max(initial=0) > _MOST_DIGITS:
@@ -109,7 +116,7 @@ def read_lines(stream: BufferedIOBase, path: Path, first: int = 1) -> Iterator[N
         first += len(ends)
 
 
-def _blocks(stream: BufferedIOBase) -> Iterator[bytes]:
+def read_blocks(stream: BufferedIOBase) -> Iterator[bytes]:
     """Blocks of whole lines, each ended by a newline, without the blank lines at the end of the file."""
     rest = b""
     while chunk := stream.read(_BLOCK):

@@ -1,11 +1,15 @@
 """Text from Parquet files, a few thousand rows at a time; needs pyarrow."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 from geodrift._errors import InputError
+from geodrift.data._limits import refuse_expanding
+from geodrift.data._regular_files import refuse_irregular
 
 _ROWS = 4096  # read at a time
+_REMEDY = "write it again without compression and without dictionaries"
 
 
 def read_parquet(path: str, text_field: str) -> Iterator[str]:
@@ -17,20 +21,30 @@ def read_parquet(path: str, text_field: str) -> Iterator[str]:
 
     Raises:
         InputError: pyarrow is not installed, the file is not in this format or was cut off, it has no such
-            column, or the column does not hold text.
+            column, the column does not hold text, or it holds far more text than the file has bytes.
     """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise InputError(f"reading {path} needs pyarrow: python -m pip install 'geodrift[parquet]'") from None
+    refuse_irregular(path)
+    size, found = os.stat(path).st_size, 0
     try:
         with pq.ParquetFile(path) as file:
             _check_column(path, file.schema_arrow, text_field, pa)
+            _check_size(path, size, file.metadata, text_field)
+        # A dictionary stays one, and its texts are not repeated for each row.
+        with pq.ParquetFile(path, read_dictionary=[text_field]) as file:
             for batch in file.iter_batches(_ROWS, columns=[text_field]):
                 for value in batch.column(0):
-                    yield value.as_py() or ""
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+                    text = value.as_py() or ""
+                    found += len(text)
+                    refuse_expanding(path, size, found, _REMEDY)
+                    yield text
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: column {text_field!r} holds text that is not UTF-8 ({error.reason})") from None
+    except (pa.ArrowException, OSError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InputError(f"{path} is not a Parquet file that can be read: {error}") from None
@@ -46,3 +60,14 @@ def _check_column(path: str, schema: Any, text_field: str, pa: Any) -> None:
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
     if not any(test(kind) for test in text):
         raise InputError(f"{path}: column {text_field!r} holds {kind}, not text")
+
+
+def _check_size(path: str, size: int, metadata: Any, text_field: str) -> None:
+    """Refuse a column that says that it decompresses to far more than the file's size."""
+    told = 0
+    for group in range(metadata.num_row_groups):
+        for column in range(metadata.num_columns):
+            part = metadata.row_group(group).column(column)
+            if part.path_in_schema == text_field:
+                told += part.total_uncompressed_size
+    refuse_expanding(path, size, told, _REMEDY)

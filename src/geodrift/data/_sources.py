@@ -1,9 +1,6 @@
 """Sources of text: a source is one file or a group of files that one process reads from end to end."""
 
-import csv
-import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +8,8 @@ from pathlib import Path
 
 from geodrift._errors import InputError
 from geodrift.data._parquet import read_parquet
+from geodrift.data._records import open_text, read_csv, read_jsonl
+from geodrift.data._regular_files import refuse_irregular
 
 _FILES_A_SOURCE = 1000
 _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
@@ -45,7 +44,7 @@ def find_sources(
         encoding: Encoding of the files, except of Parquet.
 
     Raises:
-        InputError: An input does not exist, a file is empty, or a directory has no files.
+        InputError: An input does not exist, a file is empty or no regular file, or a directory has no files.
     """
     sources = []
     for path in map(Path, inputs):
@@ -55,10 +54,7 @@ def find_sources(
                 raise InputError(f"directory {path} holds no files")
             sources += [Source(kind, group, text_field, encoding) for kind, group in _grouped(files)]
             continue
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
-        if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty")
+        refuse_irregular(path)
         sources.append(Source(_kind_of(path), (str(path),), text_field, encoding))
     return sources
 
@@ -76,8 +72,8 @@ def read_documents(source: Source) -> Iterator[str]:
         except UnicodeDecodeError as error:
             name = source.encoding.removesuffix("-sig")
             raise InputError(f"{path} is not {name} text (byte {error.start}); give its --encoding") from None
-        except LookupError as error:
-            raise InputError(f"unknown encoding {source.encoding!r}: {error}") from None
+        except UnicodeError as error:
+            raise InputError(f"{path} cannot be read in the encoding {source.encoding!r}: {error}") from None
 
 
 def _kind_of(path: str | Path) -> str:
@@ -102,49 +98,20 @@ def _files_below(folder: Path) -> list[str]:
 
 
 def _read_text(path: str, source: Source) -> Iterator[str]:
-    text = Path(path).read_text(encoding=source.encoding)
+    with open_text(path, source.encoding) as stream:
+        text = stream.read()
     if "\x00" in text:
         raise InputError(f"{path} is a binary file, not text")
     yield text
 
 
 def _read_jsonl(path: str, source: Source) -> Iterator[str]:
-    with open(path, encoding=source.encoding) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{path}, line {number}: not JSON ({error.msg})") from None
-            yield _text_of(record, source.text_field, f"{path}, line {number}")
+    return read_jsonl(path, source.text_field, source.encoding)
 
 
 def _read_csv(path: str, source: Source) -> Iterator[str]:
-    # The default limit of 128 KiB is shorter than many documents.
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    with open(path, encoding=source.encoding, newline="") as stream:
-        reader = csv.DictReader(stream)
-        try:
-            for record in reader:
-                yield _text_of(record, source.text_field, f"{path}, line {reader.line_num}")
-        except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num}: not CSV ({error})") from None
+    return read_csv(path, source.text_field, source.encoding)
 
 
 def _read_parquet(path: str, source: Source) -> Iterator[str]:
     return read_parquet(path, source.text_field)
-
-
-def _text_of(record: object, field: str, where: str) -> str:
-    """The text of one record; ``where`` names the record in error messages."""
-    if not isinstance(record, dict) or field not in record:
-        fields = ", ".join(map(str, record)) if isinstance(record, dict) else "none"
-        raise InputError(f"{where}: no field {field!r} (fields: {fields}); name it with --text-field")
-    value = record[field]
-    # A missing text is an empty document; anything else that is not text is a mistake in the field's name.
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"{where}: field {field!r} holds {type(value).__name__}, not text")
-    return value

@@ -1,15 +1,18 @@
 """How text becomes words: scikit-learn's tokeniser and limits on the words' frequencies."""
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from geodrift._errors import InputError
+from geodrift.data._regular_files import open_regular
+from geodrift.data._token_pattern import compiled, limited
 
 # Words of two characters and more that begin with a letter: numbers say little about a topic.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"
+
+_MOST_NGRAMS = 10  # words grow in number with each
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class TextOptions:
                 raise InputError(f"{name} as a proportion must lie in [0, 1], got {value}")
             if isinstance(value, int) and value < 1:
                 raise InputError(f"{name} as a number of documents must be at least 1, got {value}")
-        if self.ngrams < 1:
-            raise InputError(f"ngrams must be at least 1, got {self.ngrams}")
+        if not 1 <= self.ngrams <= _MOST_NGRAMS:
+            raise InputError(f"ngrams must be 1 to {_MOST_NGRAMS}, got {self.ngrams}")
         if self.max_words is not None and self.max_words < 1:
             raise InputError(f"max_words must be at least 1, got {self.max_words}")
         if isinstance(self.stop_words, str) and self.stop_words not in ("english", "none"):
@@ -57,21 +60,24 @@ class TextOptions:
         """The function from a text to its words (and n-grams).
 
         Raises:
-            InputError: ``token_pattern`` is not a regular expression that scikit-learn takes.
+            InputError: ``token_pattern`` is not a regular expression that scikit-learn takes. The function
+                raises it too, for a text on which the pattern takes too long; see `limited`.
         """
         from sklearn.feature_extraction.text import CountVectorizer
 
+        # Where the pattern has a group, findall returns the group, as scikit-learn does.
+        split = limited(compiled(self.token_pattern).findall, self.token_pattern)
+        vectorizer = CountVectorizer(
+            token_pattern=self.token_pattern,
+            ngram_range=(1, self.ngrams),
+            stop_words=self._stop_list(split),
+        )
         try:
-            # Where the pattern has a group, findall returns the group, as scikit-learn does.
-            split = re.compile(self.token_pattern).findall
-            vectorizer = CountVectorizer(
-                token_pattern=self.token_pattern,
-                ngram_range=(1, self.ngrams),
-                stop_words=self._stop_list(split),
-            )
-            return vectorizer.build_analyzer()
-        except (re.error, ValueError) as error:
+            analyze = vectorizer.build_analyzer()
+        except ValueError as error:
             raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
+        # Ours takes time in proportion to the text.
+        return analyze if self.token_pattern == DEFAULT_TOKEN_PATTERN else limited(analyze, self.token_pattern)
 
     def _stop_list(self, split: Callable[[str], list[Any]]) -> list[str] | None:
         """Stop words in lower case, with the pieces into which ``split`` cuts them; None without any."""
@@ -113,12 +119,13 @@ def read_stop_words(path: str | Path) -> tuple[str, ...]:
     """Read stop words from a UTF-8 file, separated by white space.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: The file does not exist, is empty, no regular file or not UTF-8.
     """
     try:
-        return tuple(Path(path).read_text(encoding="utf-8-sig").split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read stop words from {path}: {error}") from None
+        with open_regular(path, "stop word file") as stream:
+            return tuple(stream.read().decode("utf-8-sig").split())
+    except UnicodeDecodeError as error:
+        raise InputError(f"stop word file {path} is not UTF-8 (byte {error.start})") from None
 
 
 def parse_frequency(text: str, name: str) -> int | float:

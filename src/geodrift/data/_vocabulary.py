@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from geodrift._errors import InputError
+from geodrift.data._counts import first_wrong_word
+from geodrift.data._regular_files import open_regular
 
 # A line of gensim's `Dictionary.save_as_text`: number, word, document frequency.
 _GENSIM_LINE = re.compile(r"(\d+)\t([^\t]+)\t\d+")
@@ -14,23 +16,21 @@ def read_vocabulary(path: str | Path) -> list[str]:
     """Read the word of each column from a UTF-8 file: one word a line, or a gensim dictionary saved as text.
 
     Raises:
-        InputError: The file does not exist, is empty or is not UTF-8, or a dictionary has a number twice or
-            has a gap.
+        InputError: The file does not exist, is empty, no regular file or not UTF-8; a word is blank or stands
+            twice; or a dictionary has a number twice or has a gap.
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"vocabulary file {path} does not exist") from None
-    except IsADirectoryError:
-        raise InputError(f"vocabulary file {path} is a directory") from None
+        with open_regular(path, "vocabulary file") as stream:
+            text = stream.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"vocabulary file {path} is not UTF-8 (byte {error.start})") from None
     # str.splitlines would also split at form feeds and other characters a word may contain.
-    words = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    if words == [""]:
-        raise InputError(f"vocabulary file {path} is empty")
-    return _of_gensim(path, words) or words
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    words = _of_gensim(path, lines)
+    if words is None and (wrong := first_wrong_word(lines)) is not None:
+        raise InputError(f"vocabulary file {path}, line {wrong[0] + 1}: word {wrong[0]} {wrong[1]}")
+    return words or lines
 
 
 def words_by_id(dictionary: Mapping[int, str], where: str = "the dictionary") -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from geodrift._errors import InputError
+from geodrift.files._partials import partial
 
 
 def sync_directory(path: Path) -> None:
@@ -50,19 +51,24 @@ def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = False) -> None:
-    """Write a file under a temporary name, make it durable, then rename it to `path`; parents are made."""
+    """Write a file under a temporary name, make it durable, then rename it to `path`; parents are made.
+
+    What killed processes have left under temporary names of `path` is removed.
+    """
     path = Path(path)
     if not overwrite:
         refuse_existing(path)
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, path.with_name(f".{path.name}.partial-{os.getpid()}"), write)
+    with partial(path) as temporary:
+        replace_file(path, temporary, write)
 
 
 @contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
     """Build a directory under a temporary name beside `path` and rename it when the block ends.
 
-    Parents that do not exist are made.
+    Parents that do not exist are made. What killed processes have left under temporary names of `path` is
+    removed.
 
     Raises:
         InputError: Something stands at `path` already.
@@ -70,16 +76,15 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = Path(path)
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.absolute().parent / f".{path.name}.partial-{os.getpid()}"
-    temporary.mkdir()
-    try:
-        yield temporary
-        sync_tree(temporary)
-        refuse_existing(path)
-        temporary.rename(path)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    with partial(path, directory=True) as temporary:
+        try:
+            yield temporary
+            sync_tree(temporary)
+            refuse_existing(path)
+            temporary.rename(path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
     sync_directory(path.absolute().parent)
 
 
