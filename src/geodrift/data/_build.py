@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
 from geodrift.data._counts import check_counts, check_vocabulary
-from geodrift.data._shards import ShardSet, finish_directory, write_shards
+from geodrift.data._manifest import finish_directory
+from geodrift.data._shards import ShardSet, write_shards
 from geodrift.data._sources import Source, read_documents
 from geodrift.data._text import TextOptions
 from geodrift.files import new_directory, refuse_existing
@@ -68,7 +69,7 @@ def build_corpus(
             write = partial(_write_source, options=options, words=words, folder=folder)
             parts = list(each(write, list(enumerate(sources))))
             finish_directory(folder, parts, words, made, dropped)
-    return Corpus.open(path)
+    return Corpus._written(Path(path))
 
 
 def build_from_texts(

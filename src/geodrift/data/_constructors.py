@@ -11,8 +11,9 @@ from geodrift._errors import InputError
 from geodrift.data._bags import read_lda_c, read_lists, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
 from geodrift.data._limits import default_words
+from geodrift.data._manifest import finish_directory
 from geodrift.data._matrix_market import read_matrix_market
-from geodrift.data._shards import Shard, finish_directory, write_shards
+from geodrift.data._shards import Shard, write_shards
 from geodrift.data._stored_corpus import StoredCorpus
 from geodrift.data._vocabulary import read_vocabulary, words_by_id
 from geodrift.files import new_directory
@@ -174,7 +175,7 @@ class CorpusConstructors(StoredCorpus):
             documents = sum(shard.documents for shard in written.shards)
             refuse_empty(documents, len(words), sum(shard.nnz for shard in written.shards))
             finish_directory(folder, [written], words, made, {})
-        return cls.open(path)
+        return cls._written(Path(path))
 
     @classmethod
     def _from_checked(
@@ -190,7 +191,7 @@ class CorpusConstructors(StoredCorpus):
             with new_directory(Path(path)) as folder:
                 parts = write_shards(folder, "shard", [rows], len(words))
                 finish_directory(folder, [parts], words, made or {}, dropped or {})
-            return cls.open(path)
+            return cls._written(Path(path))
         manifest = {
             "documents": rows.shape[0],
             "words": len(words),

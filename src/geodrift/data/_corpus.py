@@ -11,8 +11,9 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data._constructors import CorpusConstructors
-from geodrift.data._shards import finish_directory, write_shards
-from geodrift.data._verify import verify_directory
+from geodrift.data._manifest import finish_directory
+from geodrift.data._shards import write_shards
+from geodrift.data._verify import damaged_files, refuse_damage
 from geodrift.files import new_directory
 from geodrift.kernels._streams import HELD_OUT_DOCUMENTS
 
@@ -37,7 +38,7 @@ class Corpus(CorpusConstructors):
             finish_directory(
                 folder, [parts], self.vocabulary, self.manifest["made"], self.manifest["dropped"]
             )
-        return Corpus.open(path)
+        return Corpus._written(Path(path))
 
     def verify(self) -> None:
         """Read every file of the directory and compare it with the manifest; a corpus in memory passes.
@@ -46,7 +47,7 @@ class Corpus(CorpusConstructors):
             InputError: A checksum, a count or an index does not agree.
         """
         if self.path is not None:
-            verify_directory(self.path, self.manifest)
+            refuse_damage(self.path, self.manifest, damaged_files)
 
     def split(self, held_out: int, seed: int) -> "tuple[CorpusView, sp.csr_matrix]":
         """Set documents aside at random, as a function of the corpus and the seed.

@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from geodrift._errors import InputError
 
@@ -44,7 +44,7 @@ def check_documents(claimed: int, size: int, where: str | Path) -> None:
     most = _DOCUMENTS_OF_ANY_FILE + size
     if claimed > most:
         raise InputError(
-            f"{where} says that it has {claimed:,} documents, and its {size:,} bytes may have {most:,} at most"
+            f"{where} says that it has {claimed:,} documents; its {size:,} bytes may have {most:,} at most"
         )
 
 
@@ -93,14 +93,16 @@ class BoundedReader(io.BufferedIOBase):
         Raises:
             InputError: There are more than the file may become.
         """
-        # One more than allowed tells a file that ends there from one that goes on.
-        left = most_decompressed(self._size) - self._found + 1
-        return self._counted(cast(bytes, self._stream.read(left if size is None or size < 0 else min(size, left))))
+        return self._counted(self._stream.read(self._most(size)))
 
     def readline(self, size: int | None = -1) -> bytes:
         """The next line, of at most ``size`` bytes where it is not negative."""
+        return self._counted(self._stream.readline(self._most(size)))
+
+    def _most(self, size: int | None) -> int:
+        """How much to read; one more than allowed tells a file that ends there from one that goes on."""
         left = most_decompressed(self._size) - self._found + 1
-        return self._counted(self._stream.readline(left if size is None or size < 0 else min(size, left)))
+        return left if size is None or size < 0 else min(size, left)
 
     def _counted(self, part: bytes) -> bytes:
         self._found += len(part)

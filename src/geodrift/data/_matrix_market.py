@@ -1,7 +1,7 @@
 """Matrix Market files of documents by words, such as gensim's `MmCorpus` and SciPy's `mmwrite` write.
 
-They are read here and not by SciPy, whose compiled reader takes the memory that a header asks for and ends the
-process where it does not get it.
+They are read here and not by SciPy, whose compiled reader takes the memory that a header asks for and ends
+the process where it does not get it.
 """
 
 import warnings
@@ -121,7 +121,7 @@ def _tables(stream: BufferedIOBase, path: Path, header: _Header) -> Iterator[Flo
         lengths = np.diff(np.searchsorted(starts, ends), prepend=0)
         wrong = (lengths != header.width) & (lengths != 0)
         if wrong.any():
-            _refuse(path, block, int(np.argmax(wrong)), first, f"should be {header.width} numbers")
+            _refuse(path, block, int(np.argmax(wrong)), first, f"should hold {header.width} number(s)")
         numbers = _numbers(block)
         if len(numbers) != len(starts):
             _refuse(path, block, _first_no_number(block), first, "holds something other than numbers")
@@ -130,7 +130,7 @@ def _tables(stream: BufferedIOBase, path: Path, header: _Header) -> Iterator[Flo
             _check_places(table, header, path, block, np.flatnonzero(lengths), first)
         seen += len(table)
         if seen > most:
-            raise InputError(f"{path} was changed: it has more entries than the {most:,} that its header says")
+            raise InputError(f"{path} was changed: it has more entries than its header says, {most:,}")
         first += len(ends)
         yield table
 
@@ -148,7 +148,9 @@ def _check_places(
         places = table[:, column]
         wrong: Bool[np.ndarray, " N"] = ~((places >= 1) & (places <= most) & (places == np.rint(places)))
         if wrong.any():
-            _refuse(path, block, int(lines[np.argmax(wrong)]), first, f"{what} are 1 to {most:,} by the header")
+            _refuse(
+                path, block, int(lines[np.argmax(wrong)]), first, f"{what} are 1 to {most:,} by the header"
+            )
 
 
 def _numbers(block: bytes) -> Float[np.ndarray, " N"]:
@@ -175,4 +177,4 @@ def _first_no_number(block: bytes) -> int:
 def _refuse(path: Path, block: bytes, line: int, first: int, why: str) -> NoReturn:
     """Raise an error that quotes a line of a block; ``first`` is the number of the block's first line."""
     shown = block.split(b"\n", line + 1)[line][:60].decode("latin1").strip()
-    raise InputError(f"{path}, line {first + line} {why}: {shown!r}")
+    raise InputError(f"{path}, line {first + line}: {why}: {shown!r}")

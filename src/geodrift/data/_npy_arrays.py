@@ -1,4 +1,7 @@
-"""Arrays in NumPy's .npy format of files that anyone may have written: nothing is unpickled, no size believed."""
+"""Arrays in NumPy's .npy format from files that anyone may have written.
+
+Nothing is unpickled, and no size is believed.
+"""
 
 import ast
 import struct
@@ -91,7 +94,7 @@ def read_values(stream: Stream, header: Header, where: str | Path) -> np.ndarray
         content += part
     if len(content) < header.nbytes or stream.read(1):
         more = "more" if len(content) == header.nbytes else "fewer"
-        raise InputError(f"{where} was cut off or changed: it has {more} bytes than the header of its array says")
+        raise InputError(f"{where} was cut off or changed: it has {more} bytes than its header says")
     values = np.frombuffer(content, header.dtype, header.size)
     return values.reshape(header.shape, order="F" if header.fortran_order else "C")
 
@@ -107,7 +110,9 @@ def _parsed(text: bytes, where: str | Path) -> Header:
     except Exception:  # of many kinds: the header is a text from anywhere
         raise InputError(f"{where} is damaged in the header of its array") from None
     if dtype is None or dtype.kind not in _KINDS or dtype.itemsize == 0:
-        why = "holds Python objects, which are never unpickled" if dtype is not None and dtype.hasobject else ""
+        why = (
+            "holds Python objects, which are never unpickled" if dtype is not None and dtype.hasobject else ""
+        )
         raise InputError(f"{where} {why or 'holds an array of something other than real numbers'}")
     whole = isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)
     if not whole or not isinstance(fortran_order, bool) or len(shape) > 8:

@@ -43,7 +43,7 @@ def read_parquet(path: str, text_field: str) -> Iterator[str]:
                     refuse_expanding(path, size, found, _REMEDY)
                     yield text
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: column {text_field!r} holds text that is not UTF-8 ({error.reason})") from None
+        raise InputError(f"{path}: column {text_field!r} is not UTF-8 text ({error.reason})") from None
     except (pa.ArrowException, OSError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

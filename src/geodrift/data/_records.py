@@ -96,9 +96,10 @@ def _no_field(where: str, text_field: str, fields: list[str]) -> InputError:
 
 
 def _text(value: object, field: str, where: str) -> str:
-    """The text of a field; a missing one is an empty document, anything else is a mistake in the field's name."""
+    """The text of a field; a missing one is an empty document."""
     if value is None:
         return ""
+    # Anything else that is not text is a mistake in the field's name.
     if not isinstance(value, str):
         raise InputError(f"{where}: field {field!r} holds {type(value).__name__}, not text")
     return value

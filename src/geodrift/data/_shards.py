@@ -1,21 +1,21 @@
 """The files of a corpus directory: shards, which are blocks of CSR rows as .npy files, read by memory map."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int, Shaped
+from numpy.typing import DTypeLike
 
-from geodrift.files import checksum, write_json
+from geodrift._errors import InputError
+from geodrift.data._npy_arrays import read_header
+from geodrift.data._sparse_structure import check_indices, check_pointers
 
-FORMAT_VERSION = 1
 _MAX_DOCUMENTS = 1_000_000
 _MAX_NONZEROS = 128_000_000
-_PARTS = ("indptr", "indices", "data")
+PARTS = ("indptr", "indices", "data")
 
 CsrArrays: TypeAlias = tuple[Int[np.ndarray, " P"], Int[np.ndarray, " nnz"], Shaped[np.ndarray, " nnz"]]
 
@@ -44,11 +44,19 @@ class Shard:
         info: The entry in the manifest.
         folder: The corpus directory; None: in memory.
         arrays: CSR index pointers, columns and counts of a shard in memory.
+        unchecked_words: V where nobody has checked the files: the structure of what is read is checked then,
+            whenever it is read, since compiled code follows it. None: they were checked.
     """
 
     def __init__(
-        self, info: ShardInfo, *, folder: Path | None = None, arrays: CsrArrays | None = None
+        self,
+        info: ShardInfo,
+        *,
+        folder: Path | None = None,
+        arrays: CsrArrays | None = None,
+        unchecked_words: int | None = None,
     ) -> None:
+        self._unchecked_words = unchecked_words
         self.documents = info.documents
         self._info = info
         self._folder = folder
@@ -76,10 +84,12 @@ class Shard:
         if self._arrays is None:
             if self._folder is None:
                 raise RuntimeError("a shard in memory has its arrays from the start")
-            files = [self._folder / f"{self._info.name}-{part}.npy" for part in _PARTS]
-            # A map of no bytes is refused by the operating system.
-            mode: Literal["r"] | None = "r" if self._info.nnz else None
-            indptr, columns, data = (np.load(file, mmap_mode=mode, allow_pickle=False) for file in files)
+            start = f"{self._folder / self._info.name}-"
+            indptr = open_array(Path(f"{start}indptr.npy"), np.int64, self.documents + 1)
+            columns = open_array(Path(f"{start}indices.npy"), np.int32, self._info.nnz)
+            data = open_array(Path(f"{start}data.npy"), (np.int32, np.float32), self._info.nnz)
+            if self._unchecked_words is not None:
+                check_pointers(indptr, self.documents, self._info.nnz, f"{start}indptr.npy")
             self._arrays = indptr, columns, data
         return self._arrays
 
@@ -96,13 +106,48 @@ class Shard:
                 (data, columns, indptr), shape=(self.documents, np.iinfo(np.int32).max)
             )
         rows = self._rows[indices]
+        self._check(rows.indices)
         return np.diff(rows.indptr).astype(np.int64), rows.indices, rows.data
+
+    def _check(self, columns: Int[np.ndarray, " nnz"]) -> None:
+        """Refuse columns beyond the vocabulary, where nobody has checked the files."""
+        if self._unchecked_words is not None:
+            check_indices(columns, self._unchecked_words, f"{self._folder / self._info.name}-indices.npy")
 
     def matrix(self, num_words: int) -> sp.csr_matrix:
         """The whole shard, copied into memory, [documents, V]."""
         indptr, columns, data = self._open()
+        self._check(columns)
         arrays = (np.array(data), np.array(columns), np.array(indptr))
         return sp.csr_matrix(arrays, shape=(self.documents, num_words))
+
+
+def open_array(
+    file: Path, dtypes: DTypeLike | tuple[DTypeLike, ...], length: int
+) -> Shaped[np.ndarray, " length"]:
+    """Map a vector in a .npy file into memory.
+
+    Args:
+        file: The file.
+        dtypes: The types, or the one, that it may have.
+        length: Number of its values.
+
+    Raises:
+        InputError: It holds something else.
+    """
+    with file.open("rb") as stream:
+        header, offset = read_header(stream, file), stream.tell()
+    allowed = [np.dtype(each) for each in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
+    if header.dtype not in allowed or header.shape != (length,):
+        raise InputError(
+            f"{file} holds {header.dtype}{list(header.shape)}, not {' or '.join(map(str, allowed))}[{length}]"
+        )
+    if file.stat().st_size != offset + header.nbytes:
+        raise InputError(f"{file} was cut off or changed: its size is not that of {length:,} values")
+    if not length:
+        # A map of no bytes is refused by the operating system.
+        return np.zeros(0, header.dtype)
+    return np.memmap(file, header.dtype, "r", offset, header.shape)
 
 
 def spans(starts: Int[np.ndarray, " R"], lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " N"]:
@@ -149,42 +194,5 @@ def _cuts(indptr: Int[np.ndarray, " P"]) -> Iterator[tuple[int, int]]:
 def _write_shard(folder: Path, name: str, rows: sp.csr_matrix) -> None:
     data = rows.data if rows.dtype in (np.int32, np.float32) else rows.data.astype(np.int32)
     arrays = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), data)
-    for part, array in zip(_PARTS, arrays, strict=True):
+    for part, array in zip(PARTS, arrays, strict=True):
         np.save(folder / f"{name}-{part}.npy", array, allow_pickle=False)
-
-
-def finish_directory(
-    folder: Path, parts: list[ShardSet], vocabulary: list[str], made: dict[str, Any], dropped: dict[str, int]
-) -> None:
-    """Complete a corpus directory: write the vocabulary, the document frequencies and the manifest.
-
-    Args:
-        folder: The directory, with its shards.
-        parts: What `write_shards` returned, in the order of documents.
-        vocabulary: V words.
-        made: Notes on how the counts were made.
-        dropped: Number of words dropped for each reason.
-    """
-    shards = [shard for part in parts for shard in part.shards]
-    (folder / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8", newline="\n")
-    np.save(folder / "document-frequencies.npy", sum(part.document_frequencies for part in parts))
-    files = sorted(file.name for file in folder.iterdir())
-    checksums = {name: checksum(folder / name) for name in files}
-    write_json(
-        folder / "manifest.json",
-        {
-            "format": "geodrift-corpus",
-            "format_version": FORMAT_VERSION,
-            "documents": sum(shard.documents for shard in shards),
-            "words": len(vocabulary),
-            "nnz": sum(shard.nnz for shard in shards),
-            "tokens": sum(part.tokens for part in parts),
-            "empty_documents": sum(part.empty_documents for part in parts),
-            "made": made,
-            "dropped": dropped,
-            "checksum": hashlib.sha256(json.dumps(checksums, sort_keys=True).encode()).hexdigest(),
-            "shards": [shard._asdict() for shard in shards],
-            "sizes": {name: (folder / name).stat().st_size for name in files},
-            "checksums": checksums,
-        },
-    )

@@ -62,11 +62,13 @@ def _sparse(stream: BinaryIO, path: Path) -> sp.csr_matrix:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Refuse a method of compression that NumPy does not write, and members that are much larger than the file."""
+    """Refuse a compression that NumPy does not write, and members that are far larger than the file."""
     for member in members:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
-            raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz: "
-                             "it is encrypted, or compressed in a way that NumPy does not write")
+            raise InputError(
+                f"{path} is not a matrix saved by scipy.sparse.save_npz: "
+                "it is encrypted, or compressed in a way that NumPy does not write"
+            )
     # A reader of a member ends after the size that is told here.
     refuse_expanding(path, path.stat().st_size, sum(member.file_size for member in members), _REMEDY)
 
@@ -82,7 +84,9 @@ def _matrix(path: Path, read: Reader) -> sp.csr_matrix:
     """The matrix whose arrays ``read`` gives by their names."""
     form, shape = _format(path, read("format")), read("shape")
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
-        raise InputError(f"{path} is damaged: its shape must be two whole numbers, got {str(shape.tolist())[:60]}")
+        raise InputError(
+            f"{path} is damaged: its shape must be two whole numbers, got {str(shape.tolist())[:60]}"
+        )
     rows, columns = _check_shape(tuple(shape.tolist()), path)
     data = _check_numbers(read("data"), path)
     if form == "coo":
@@ -110,8 +114,10 @@ def _format(path: Path, told: np.ndarray) -> str:
     text = told.item() if told.ndim == 0 and told.dtype.kind in "SU" else b""
     form = text.decode("latin1") if isinstance(text, bytes) else str(text)
     if form not in _FORMATS:
-        raise InputError(f"{path} is not a matrix saved by scipy.sparse.save_npz: its 'format' is not one of "
-                         f"{', '.join(_FORMATS)}")
+        raise InputError(
+            f"{path} is not a matrix saved by scipy.sparse.save_npz: its 'format' is not one of "
+            f"{', '.join(_FORMATS)}"
+        )
     return form
 
 
@@ -130,7 +136,7 @@ def _check_shape(shape: tuple[int, ...], path: Path) -> tuple[int, int]:
 def _check_numbers(values: np.ndarray, path: Path) -> np.ndarray:
     """The values, which are real numbers of up to 64 bits, in this machine's order of bytes."""
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
-        raise InputError(f"{path} holds values of type {values.dtype}; counts are real numbers of 64 bits at most")
+        raise InputError(f"{path} holds values of type {values.dtype}; counts are real, of 64 bits at most")
     # SciPy computes with no half precision.
     half = values.dtype.kind == "f" and values.dtype.itemsize == 2
     return values.astype(np.float32 if half else values.dtype.newbyteorder("="), copy=False)

@@ -60,7 +60,7 @@ def check_pointers(
             f"its {lines:,} {what} need {lines + 1:,} whole numbers"
         )
     if indptr[0] != 0 or indptr[-1] != entries or (indptr[1:] < indptr[:-1]).any():
-        raise InputError(f"{where} is damaged: indptr does not rise from 0 to {entries:,}, its number of entries")
+        raise InputError(f"{where} is damaged: indptr does not rise from 0 to the {entries:,} entries")
 
 
 def check_indices(indices: Shaped[np.ndarray, " nnz"], most: int, where: str, what: str = "columns") -> None:

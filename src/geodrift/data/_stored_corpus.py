@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift._errors import InputError
-from geodrift.data._shards import FORMAT_VERSION, Shard, ShardInfo, spans
-from geodrift.files import read_json
+from geodrift.data._manifest import FREQUENCIES, VOCABULARY, read_manifest, shards_of
+from geodrift.data._shards import Shard, open_array, spans
+from geodrift.data._verify import damaged_files, refuse_damage, wrong_sizes
 
-_WHAT = "a corpus directory"
 _MAX_OPEN_SHARDS = 200
 
 
@@ -49,31 +49,33 @@ class StoredCorpus:
         self.path = path
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Open a corpus directory; only the manifest is read now, the rest when it is needed.
+    def open(cls, path: str | Path, *, checked: bool = True) -> Self:
+        """Open a corpus directory, after a comparison of every file with its checksum in the manifest.
+
+        That reads all files once, with all cores. Afterwards only the rows that are asked for are read.
+
+        Args:
+            path: The directory.
+            checked: False: only the sizes of the files are compared, and the structure of what is read when
+                it is read. Counts may then be wrong where the disk or a copy has changed them.
 
         Raises:
-            InputError: The path is not a corpus directory, a file of it is missing or of another size, or its
-                format is newer than this version reads.
+            InputError: The path is not a corpus directory, a file of it is missing or is not as it was
+                written, or its format is newer than this version reads.
         """
         path = Path(path)
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
-        manifest = read_json(path / "manifest.json", _WHAT)
-        version = manifest.get("format_version")
-        if not isinstance(version, int) or manifest.get("format") != "geodrift-corpus":
-            raise InputError(f"{path} is not {_WHAT}: its manifest.json is of something else")
-        if version > FORMAT_VERSION:
-            raise InputError(
-                f"{path} has corpus format {version}, newer than this geodrift reads ({FORMAT_VERSION})"
-            )
-        for name, size in manifest["sizes"].items():
-            file = path / name
-            if not file.is_file():
-                raise InputError(f"corpus {path} is incomplete: {name} is missing")
-            if file.stat().st_size != size:
-                raise InputError(f"corpus {path} was cut off or changed: {name} should have {size:,} bytes")
-        shards = [Shard(ShardInfo(**shard), folder=path) for shard in manifest["shards"]]
+        manifest = read_manifest(path)
+        refuse_damage(path, manifest, damaged_files if checked else wrong_sizes)
+        return cls._mapped(path, manifest, None if checked else manifest["words"])
+
+    @classmethod
+    def _written(cls, path: Path) -> Self:
+        """Open a corpus directory that was written just now, by this process."""
+        return cls._mapped(path, read_manifest(path))
+
+    @classmethod
+    def _mapped(cls, path: Path, manifest: dict[str, Any], unchecked_words: int | None = None) -> Self:
+        shards = [Shard(info, folder=path, unchecked_words=unchecked_words) for info in shards_of(manifest)]
         return cls(shards, manifest, path=path)
 
     @property
@@ -100,10 +102,13 @@ class StoredCorpus:
     def vocabulary(self) -> list[str]:
         """The word of each column."""
         if self._vocabulary is None:
-            text = (self._folder / "vocabulary.txt").read_text(encoding="utf-8")
+            try:
+                text = (self._folder / VOCABULARY).read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{self._folder / VOCABULARY} is not UTF-8 (byte {error.start})") from None
             words = text.removesuffix("\n").split("\n")
             if len(words) != self.num_words:
-                raise InputError(f"corpus {self.path}: vocabulary.txt should have {self.num_words:,} lines")
+                raise InputError(f"{self._folder / VOCABULARY} should have {self.num_words:,} lines")
             self._vocabulary = words
         return self._vocabulary
 
@@ -111,8 +116,8 @@ class StoredCorpus:
     def document_frequencies(self) -> Int[np.ndarray, " V"]:
         """Number of documents that hold each word."""
         if self._document_frequencies is None:
-            self._document_frequencies = np.load(
-                self._folder / "document-frequencies.npy", allow_pickle=False
+            self._document_frequencies = np.array(
+                open_array(self._folder / FREQUENCIES, np.int64, self.num_words)
             )
         return self._document_frequencies
 

@@ -77,7 +77,9 @@ class TextOptions:
         except ValueError as error:
             raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
         # Ours takes time in proportion to the text.
-        return analyze if self.token_pattern == DEFAULT_TOKEN_PATTERN else limited(analyze, self.token_pattern)
+        return (
+            analyze if self.token_pattern == DEFAULT_TOKEN_PATTERN else limited(analyze, self.token_pattern)
+        )
 
     def _stop_list(self, split: Callable[[str], list[Any]]) -> list[str] | None:
         """Stop words in lower case, with the pieces into which ``split`` cuts them; None without any."""

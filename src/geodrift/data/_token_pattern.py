@@ -36,8 +36,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def limited(split: Callable[[str], list[str]], pattern: str) -> Callable[[str], list[str]]:
     """A function from a text to its words, which ends after some seconds with an error.
 
-    The limit is 4 seconds, and a second more for each million characters. It needs signals, which Python gives
-    to the main thread alone: in other threads there is none.
+    The limit is 4 seconds, and a second more for each million characters. It needs signals, which Python
+    gives to the main thread alone: in other threads there is none.
 
     Args:
         split: Applies the pattern.

@@ -1,7 +1,7 @@
 """Files and directories that are not finished yet, under names that begin with ``.NAME.partial-``.
 
-Who writes one holds a lock on it, which ends with the process however that ends. One without a lock is left of
-a process that was killed, and is removed when something of the same name is written again.
+Who writes one holds a lock on it, which ends with the process however that ends. One without a lock is left
+of a process that was killed, and is removed when something of the same name is written again.
 """
 
 import os
@@ -65,7 +65,7 @@ def _remove_left(parent: Path, start: str) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file or directory; None: another has it, or there are no locks."""
+    """A descriptor that holds the lock of a file or directory; None: it was not to be had."""
     if fcntl is None:
         return None
     try:
