@@ -178,7 +178,7 @@ def test_unfitted_and_wrong_arguments_are_refused_in_one_line(fitted):
             {"doc_topic_prior": [0.1, 0.2]},
             "doc_topic_prior has 2 values: must be one number or one for each of the 3",
         ),
-        ({"topic_word_prior": 0.0}, "topic_word_prior must be a positive finite number"),
+        ({"topic_word_prior": 0.0}, "topic_word_prior must be a number from 1e-06 to 10000"),
         ({"method": "variational"}, "method must be one of gibbs"),
     ):
         with pytest.raises(ValueError, match=message):

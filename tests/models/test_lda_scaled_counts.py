@@ -224,7 +224,7 @@ def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
         ({"gammas_on": "data"}, "gammas_on must be one of posterior, prior, got 'data'"),
         ({"method": "scir", "gammas_on": "prior"}, "moves gammas on the posterior"),
         ({"step_size": (1.0, 2.0)}, r"three numbers \(a, b, c\)"),
-        ({"step_size": (1.0, 0.0, 0.5)}, "a and b positive"),
+        ({"step_size": (1.0, 0.0, 0.5)}, "must have b a number from 1e-06"),
     ],
 )
 def test_wrong_settings_are_named(arguments, message):

@@ -34,16 +34,18 @@ def load_corpus(
     out: Path | None = None,
     signed: bool = False,
     workers: int = 1,
+    checked: bool = True,
 ) -> Corpus:
-    """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given."""
+    """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given; see `Corpus.open`."""
     first = inputs[0]
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
         if text.asks_to_prune:
-            corpus = prune_columns(_of_counts(first, vocab, signed), _tokeniser(text, min_df=1, max_df=1.0))
+            whole = _of_counts(first, vocab, signed, checked=checked)
+            corpus = prune_columns(whole, _tokeniser(text, min_df=1, max_df=1.0))
             return corpus if out is None else corpus.save(out)
-        return _of_counts(first, vocab, signed, out)
+        return _of_counts(first, vocab, signed, out, checked=checked)
     if vocab is not None:
         words, options = read_vocabulary(vocab), _tokeniser(text)
         counts = count_words(_sources(text, inputs), options, words)
@@ -82,9 +84,11 @@ def is_corpus(path: Path) -> bool:
     return (path / "manifest.json").is_file()
 
 
-def _of_counts(path: Path, vocab: Path | None, signed: bool, out: Path | None = None) -> Corpus:
+def _of_counts(
+    path: Path, vocab: Path | None, signed: bool, out: Path | None = None, *, checked: bool = True
+) -> Corpus:
     if is_corpus(path):
-        corpus = Corpus.open(path)
+        corpus = Corpus.open(path, checked=checked)
         return corpus if out is None else corpus.save(out)
     return read_counts_file(path, vocab, out, signed=signed)
 

@@ -86,9 +86,19 @@ def fit(
     vocab: o.Vocab = None,
     seconds: o.Seconds = None,
     steps: o.Steps = None,
-    chains: Annotated[int, typer.Option(min=1, help="Independent chains; they share the time.")] = 1,
+    chains: Annotated[
+        int, typer.Option(min=1, max=1000, help="Independent chains; they share the time.")
+    ] = 1,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
+    unchecked_corpus: Annotated[
+        bool,
+        typer.Option(
+            "--unchecked-corpus",
+            help="Begin without comparing the files of a corpus directory with their checksums, which takes"
+            " about a second for each gigabyte: counts that the disk has changed go unseen.",
+        ),
+    ] = False,
     *,
     text: o.Text,
     **settings: Any,
@@ -104,7 +114,9 @@ def fit(
     refuse_existing(run)
     values = m.given(chosen, settings, m.settings_of)
     chosen.settings_type.from_dict(values)  # refused before anything is read
-    documents = load_corpus([source], vocab, text, signed=chosen.may_be_negative(values))
+    documents = load_corpus(
+        [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
+    )
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
     _fitting.start(chosen, documents, run, config, length or Length(60.0))
     print(run)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
+    from geodrift.models.kit._allowed import Between as Between
     from geodrift.models.kit._allowed import Numbers as Numbers
     from geodrift.models.kit._allowed import OneOf as OneOf
-    from geodrift.models.kit._allowed import Positive as Positive
     from geodrift.models.kit._allowed import Share as Share
     from geodrift.models.kit._allowed import Whole as Whole
     from geodrift.models.kit._allowed import YesNo as YesNo

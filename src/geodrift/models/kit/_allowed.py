@@ -1,7 +1,6 @@
 """The values that a setting of a model may have, and how each is typed on the command line."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -68,16 +67,22 @@ class Whole:
 
 
 @dataclasses.dataclass(frozen=True)
-class Positive:
-    """Positive finite numbers."""
+class Between:
+    """Numbers from one to another, both included: beyond them the model cannot be computed."""
 
+    least: float
+    most: float
     kind = float
-    text = "a positive finite number"
+
+    @property
+    def text(self) -> str:
+        """What is allowed, in words."""
+        return f"a number from {self.least:g} to {self.most:g}"
 
     def holds(self, value: Any) -> bool:
         """Whether a value is allowed."""
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        return number and math.isfinite(value) and value > 0
+        return number and self.least <= value <= self.most
 
     def read(self, typed: Any) -> Any:
         """The number; what is none as it is, to be refused."""

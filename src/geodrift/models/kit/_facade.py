@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from geodrift.data import as_csr
 from geodrift.driver import Chain, sampled
 from geodrift.models.kit._alignment import in_order
 from geodrift.models.kit._settings import ModelSettings
@@ -101,6 +102,9 @@ class Facade(TransformerMixin, BaseEstimator):
             reset: Whether the number of columns is this estimator's from now on.
             least_documents: Rows that X has to have.
         """
+        if sp.issparse(X):
+            # scikit-learn's checks follow the index arrays.
+            X = as_csr(X, "X")
         X = validate_data(
             self,
             X,

@@ -50,7 +50,11 @@ class ModelSettings:
     """
 
     num_draws: int = setting(
-        100, Whole(1), "Posterior draws that are stored of each chain.", option="draws", parameter="n_draws"
+        100,
+        Whole(1, 1_000_000),
+        "Posterior draws that are stored of each chain.",
+        option="draws",
+        parameter="n_draws",
     )
     warm_up_fraction: float = setting(
         0.5,

@@ -1,15 +1,19 @@
 """Hyperparameters of latent Dirichlet allocation and of its samplers."""
 
 import dataclasses
-import math
 
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.kit._allowed import Numbers, OneOf, Positive, Whole
+from geodrift.models.kit._allowed import Between, Numbers, OneOf, Whole
 from geodrift.models.kit._settings import ModelSettings, setting
 
 MAX_TOPICS = 2**16
+MAX_SWEEPS = 1000
+MAX_BATCH = 2**31 - 1
+PRIOR = Between(1e-6, 1e4)
+# Of the step size's schedule h = a (b + t)^-c.
+SCHEDULE = (Between(1e-12, 1e6), Between(1e-6, 1e12), Between(0, 10))
 LEARNT = ("no", "symmetric", "asymmetric")
 METHODS = ("gibbs", "scir", "sgrld", "sgrhmc", "sgld", "sghmc")
 
@@ -21,7 +25,7 @@ class Settings(ModelSettings):
     n_topics: int = setting(20, Whole(2, MAX_TOPICS), "K, the number of topics.", option="topics")
     doc_topic_prior: float | tuple[float, ...] = setting(
         0.1,
-        Numbers("a positive finite number, or one for each topic"),
+        Numbers(f"{PRIOR.text}, or one for each topic"),
         "alpha, the Dirichlet parameter of each topic in a document (not their sum), or K of them.",
     )
     learn_doc_topic_prior: str = setting(
@@ -31,9 +35,7 @@ class Settings(ModelSettings):
         " one of each is drawn with the assignments once a pass, under the prior Gamma(1, 1) of each value;"
         " with method gibbs.",
     )
-    topic_word_prior: float = setting(
-        0.01, Positive(), "eta, the Dirichlet parameter of each word in a topic."
-    )
+    topic_word_prior: float = setting(0.01, PRIOR, "eta, the Dirichlet parameter of each word in a topic.")
     method: str = setting(
         "gibbs",
         OneOf(METHODS),
@@ -42,17 +44,17 @@ class Settings(ModelSettings):
     )
     batch_size: int | None = setting(
         None,
-        Whole(1),
+        Whole(1, MAX_BATCH),
         "S, documents whose assignments are redrawn at each step; more than the corpus means all. By"
         " default about as many as hold 2^19 tokens with method gibbs; K V / 4 tokens (V words) with the"
         " others; 8,192 in a stream.",
     )
     early_sweeps: int | None = setting(
         None,
-        Whole(1),
+        Whole(1, MAX_SWEEPS),
         "Sweeps over each document when it is first seen; by default 2 with method gibbs, 8 with the others.",
     )
-    sweeps: int = setting(1, Whole(1), "Sweeps over each document of a minibatch after that.")
+    sweeps: int = setting(1, Whole(1, MAX_SWEEPS), "Sweeps over each document of a minibatch after that.")
     step_size: tuple[float, float, float] | None = setting(
         None,
         Numbers("three numbers (a, b, c)"),
@@ -92,8 +94,8 @@ class Settings(ModelSettings):
                     f"{self.n_topics} topics"
                 )
         for value in np.atleast_1d(np.asarray(self.doc_topic_prior)).tolist():
-            if not Positive().holds(value):
-                raise ValueError(f"doc_topic_prior must be {Positive.text}, got {value!r}")
+            if not PRIOR.holds(value):
+                raise ValueError(f"doc_topic_prior must be {PRIOR.text}, got {value!r}")
 
     def _check_learning(self) -> None:
         learn = self.learn_doc_topic_prior
@@ -117,8 +119,7 @@ class Settings(ModelSettings):
             a, b, c = (float(value) for value in self.step_size)
         except (TypeError, ValueError):
             raise ValueError(f"step_size must be three numbers (a, b, c), got {self.step_size!r}") from None
-        if not (0 < a < math.inf and 0 < b < math.inf and 0 <= c < math.inf):
-            raise ValueError(
-                f"step_size must have a and b positive and c not negative, got {self.step_size!r}"
-            )
+        for name, value, allowed in zip("abc", (a, b, c), SCHEDULE, strict=True):
+            if not allowed.holds(value):
+                raise ValueError(f"step_size must have {name} {allowed.text}, got {self.step_size!r}")
         object.__setattr__(self, "step_size", (a, b, c))

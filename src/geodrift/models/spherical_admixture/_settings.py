@@ -3,12 +3,15 @@
 import dataclasses
 from typing import Any
 
-from geodrift.models.kit._allowed import OneOf, Positive, Whole, YesNo
+from geodrift.models.kit._allowed import Between, OneOf, Whole, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
 
 WEIGHTINGS = ("tfidf", "tf", "none")
 METHODS = ("sggmc", "gsgnht", "gmc-gibbs", "gmc-approximate")
 LATENTS = ("kept", "fresh")
+MAX_TOPICS = 2**16
+MAX_REPEATS = 10_000
+CONCENTRATION = Between(1e-6, 1e12)
 
 
 def filled(value: float | None) -> float:
@@ -30,20 +33,20 @@ class Settings(ModelSettings):
     sqrt(2C) dW at unit mass and temperature.
     """
 
-    n_topics: int = setting(20, Whole(2), "K, the number of topics.", option="topics")
+    n_topics: int = setting(20, Whole(2, MAX_TOPICS), "K, the number of topics.", option="topics")
     corpus_mean_concentration: float | None = setting(
         None,
-        Positive(),
+        CONCENTRATION,
         "kappa_0, of the corpus mean around the documents' mean direction. Default: 2 x words.",
     )
     topic_concentration: float | None = setting(
-        None, Positive(), "sigma, of each topic around the corpus mean. Default: 2 x words."
+        None, CONCENTRATION, "sigma, of each topic around the corpus mean. Default: 2 x words."
     )
     document_concentration: float | None = setting(
-        None, Positive(), "kappa, of each document around its mixture of topics. Default: 6 x words."
+        None, CONCENTRATION, "kappa, of each document around its mixture of topics. Default: 6 x words."
     )
     doc_topic_prior: float = setting(
-        1.0, Positive(), "alpha, the Dirichlet parameter of each topic in a document (not their sum)."
+        1.0, Between(0.01, 1e6), "alpha, the Dirichlet parameter of each topic in a document (not their sum)."
     )
     weighting: str = setting(
         "tfidf",
@@ -58,7 +61,9 @@ class Settings(ModelSettings):
         " (GMC-apprMH) from all documents.",
     )
     batch_size: int = setting(
-        50, Whole(1), "S, documents whose mixtures are renewed at each step; more than the corpus means all."
+        50,
+        Whole(1, 2**31 - 1),
+        "S, documents whose mixtures are renewed at each step; more than the corpus means all.",
     )
     latents: str = setting(
         "kept",
@@ -75,17 +80,21 @@ class Settings(ModelSettings):
         " approximation.",
     )
     mixture_burn_in: int = setting(
-        0, Whole(0), "Transitions of a document's mixture before the first that counts."
+        0, Whole(0, MAX_REPEATS), "Transitions of a document's mixture before the first that counts."
     )
     mixture_draws: int = setting(
-        8, Whole(1), "N, mixtures averaged in the gradient (fresh) or transitions made (kept)."
+        8, Whole(1, MAX_REPEATS), "N, mixtures averaged in the gradient (fresh) or transitions made (kept)."
     )
-    mixture_leapfrog_steps: int = setting(10, Whole(1), "Leapfrog steps of one mixture transition.")
-    num_steps: int = setting(1, Whole(1), "L, topic steps after each renewal of mixtures.")
+    mixture_leapfrog_steps: int = setting(
+        10, Whole(1, MAX_REPEATS), "Leapfrog steps of one mixture transition."
+    )
+    num_steps: int = setting(1, Whole(1, MAX_REPEATS), "L, topic steps after each renewal of mixtures.")
     step_size: float | None = setting(
-        None, Positive(), "h, a time. By default tuned on the curvature during warm-up, then fixed."
+        None, Between(1e-12, 1e6), "h, a time. By default tuned on the curvature during warm-up, then fixed."
     )
-    friction: float | None = setting(None, Positive(), "C, 1/time. By default tuned with the step size.")
+    friction: float | None = setting(
+        None, Between(1e-12, 1e12), "C, 1/time. By default tuned with the step size."
+    )
 
     def resolve(self, num_words: int) -> "Settings":
         """The same settings with every concentration a number, for a vocabulary of ``num_words``."""

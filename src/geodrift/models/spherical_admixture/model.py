@@ -7,7 +7,12 @@ from geodrift.models.spherical_admixture._settings import Settings
 from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
 
 THETA_DRAWS = Setting(
-    "theta_draws", 200, Whole(1), "J, mixtures drawn from their prior.", "theta-draws", "theta_draws"
+    "theta_draws",
+    200,
+    Whole(1, 1_000_000),
+    "J, mixtures drawn from their prior.",
+    "theta-draws",
+    "theta_draws",
 )
 
 MODEL = Model(
