@@ -40,7 +40,7 @@ def changes():
         yield f"empty-{file}", lambda path, file=file: (path / file).write_bytes(b"")
         for share in (0.3, 0.95):
             yield f"cut-{share}-{file}", lambda path, file=file, share=share: cut(path / file, share)
-        yield f"longer-{file}", lambda path, file=file: (path / file).open("ab").write(b"\n")
+        yield f"longer-{file}", lambda path, file=file: longer(path / file)
         for seed in range(4):
             yield f"bit-{seed}-{file}", lambda path, file=file, seed=seed: flip(path / file, seed)
     yield "swapped", lambda path: swap(path / FILES[1], path / FILES[2])
@@ -96,6 +96,10 @@ def changes():
         lambda path: replace(path, FILES[1], arrays.npy_with(b"{'descr': '<i8', 'shape': (")),
     )
     yield "signed-pickle", lambda path: replace(path, FILES[2], arrays.npy(np.array([{}] * 7, object)))
+
+
+def longer(file):
+    file.write_bytes(file.read_bytes() + b"\n")
 
 
 def cut(file, share):

@@ -1,8 +1,9 @@
 """Inputs that are malformed, hostile or absurd, of every reader of the command line.
 
-`malformed_inputs` gives each a name and a function that writes its files into a folder and returns arguments of
-the command. Almost all have to be refused: with one line and a status other than 0, within seconds, in bounded
-memory, without a file written. A few may be read, where chance decides (flipped bits) or a reader may be kind.
+`malformed_inputs` gives each a name and a function that writes its files into a folder and returns arguments
+of the command. Almost all have to be refused: with one line and a status other than 0, within seconds, in
+bounded memory, without a file written. A few may be read, where chance decides (flipped bits) or a reader may
+be kind.
 """
 
 import json
@@ -29,7 +30,13 @@ MAY_BE_READ = (
     "npz-bsr-data-largest",
     "dia-offsets-far",
     "npz-dia-wide",
+    "longer-manifest",
+    "encoding-69646e61",
 )
+
+
+NAMES = ("a.npz", "a.npy", "docword.a.txt", "a.ldac", "a.mm", "a.jsonl", "a.csv", "a.parquet", "a.txt")
+ENCODINGS = ("rot13", "hex", "undefined", "klingon", "utf-32", "idna", "", "a" * 5000, "zlib", "\x1b[2J")
 
 
 class Malformed(NamedTuple):
@@ -138,17 +145,7 @@ def _irregular():
         path.mkdir()
 
     for make in (pipe, device, nowhere, circle, bound_socket):
-        for place in (
-            "a.npz",
-            "a.npy",
-            "docword.a.txt",
-            "a.ldac",
-            "a.mm",
-            "a.jsonl",
-            "a.csv",
-            "a.parquet",
-            "a.txt",
-        ):
+        for place in NAMES:
 
             def write(folder, make=make, place=place):
                 make(folder / place)
@@ -227,18 +224,7 @@ def _texts():
             return corpus(folder, text(folder, content), "--token-pattern", pattern)
 
         yield f"pattern-{name}", write
-    for encoding in (
-        "rot13",
-        "hex",
-        "undefined",
-        "klingon",
-        "utf-32",
-        "idna",
-        "",
-        "a" * 5000,
-        "zlib",
-        "\x1b[2J",
-    ):
+    for encoding in ENCODINGS:
 
         def encoded(folder, encoding=encoding):
             return corpus(folder, text(folder), "--encoding", encoding)
@@ -280,23 +266,14 @@ def _options():
             "friction",
         ),
     }
-    cases = [
-        (model, name, value)
-        for model, names in absurd.items()
-        for name in names
-        for value in ("1e300", "1e-300")
-    ]
-    cases += [
-        ("lda", name, "99999999999999999999") for name in ("batch-size", "sweeps", "early-sweeps", "draws")
-    ]
-    cases += [
-        ("sam", name, "99999999999999999999") for name in ("topics", "batch-size", "num-steps", "draws")
-    ]
+    names = [(model, name) for model, names in absurd.items() for name in names]
+    cases = [(*name, value) for name in names for value in ("1e300", "1e-300")]
+    many = "99999999999999999999"
+    cases += [("lda", name, many) for name in ("batch-size", "sweeps", "early-sweeps", "draws")]
+    cases += [("sam", name, many) for name in ("topics", "batch-size", "num-steps", "draws")]
     cases += [("lda", "topics", "99999999"), ("lda", "step-size", "1e300,1e300,1e300")]
-    cases += [
-        ("lda", "doc-topic-prior", value)
-        for value in ("nan", "inf", "-1", "0", "x", "0.1,0.2,0.3", "1e300,1")
-    ]
+    priors = ("nan", "inf", "-1", "0", "x", "0.1,0.2,0.3", "1e300,1")
+    cases += [("lda", "doc-topic-prior", value) for value in priors]
     cases += [("lda", "step-size", value) for value in ("1", "1,2", "nan,1,1", "1,1,-1", "1e-300,1,1")]
     for model, name, value in cases:
 

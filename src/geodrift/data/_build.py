@@ -130,7 +130,11 @@ def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], d
             f"no words are left: of {len(found.words):,} (no stop words) none is in {low:g} to {high:g} "
             f"of the {found.documents:,} documents; change --min-df, --max-df or --stop-words"
         )
-    return sorted(kept), dropped
+    try:
+        return check_vocabulary(sorted(kept), len(kept)), dropped
+    except InputError as error:
+        pattern = options.token_pattern[:200]
+        raise InputError(f"token pattern {pattern!r} finds what is no word: {error}") from None
 
 
 def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:

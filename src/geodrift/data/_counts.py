@@ -114,7 +114,8 @@ def _narrow(data: Shaped[np.ndarray, " nnz"]) -> Shaped[np.ndarray, " nnz"]:
     whole = data.dtype.kind in "biu" or bool(np.all(data == np.rint(data)))
     if whole and np.abs(data).max(initial=0) <= _INT32_MAX:
         return data.astype(np.int32)
-    narrow = data.astype(np.float32)
+    with np.errstate(over="ignore"):
+        narrow = data.astype(np.float32)
     if not np.isfinite(narrow).all():
         raise InputError(f"the largest count, {data.max()}, is beyond single precision")
     return narrow

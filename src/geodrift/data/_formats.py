@@ -48,15 +48,21 @@ def read_counts_file(
             ``Corpus.from_...``.
     """
     form = counts_format(path)
-    if form == "uci":
-        return Corpus.from_uci(path, vocabulary, out)
-    if form == "lda-c":
-        return Corpus.from_lda_c(path, vocabulary, out)
-    if form == "matrix-market":
-        return Corpus.from_matrix_market(path, vocabulary, out)
     if form is None:
         raise InputError(
             f"{path} has not the name of a file of counts: .npz, .npy, docword.*, .ldac, .mm, .mtx"
         )
-    words = None if vocabulary is None else read_vocabulary(Path(vocabulary))
-    return Corpus.from_matrix(read_counts(Path(path)), words, out, signed=signed, made={"from": "counts"})
+    try:
+        if form == "uci":
+            return Corpus.from_uci(path, vocabulary, out)
+        if form == "lda-c":
+            return Corpus.from_lda_c(path, vocabulary, out)
+        if form == "matrix-market":
+            return Corpus.from_matrix_market(path, vocabulary, out)
+        words = None if vocabulary is None else read_vocabulary(Path(vocabulary))
+        return Corpus.from_matrix(read_counts(path), words, out, signed=signed, made={"from": "counts"})
+    except InputError as error:
+        # What is checked of a matrix, whoever made it, does not name a file.
+        if str(path) in str(error):
+            raise
+        raise InputError(f"{path}: {error}") from None

@@ -20,9 +20,9 @@ def open_text(path: str, encoding: str, newline: str | None = None) -> TextIO:
     stream = open_regular(path)
     try:
         return io.TextIOWrapper(stream, encoding, newline=newline)
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError):
         stream.close()
-        raise InputError(f"unknown encoding {encoding!r}: {error}") from None
+        raise InputError(f"{path}: there is no encoding of text called {encoding[:40]!r}") from None
 
 
 def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[str]:
