@@ -271,7 +271,7 @@ def test_options_of_the_other_model_s_evaluation_are_refused(geodrift_cli, run, 
         (["--doc-topic-prior", "-1"], "doc_topic_prior must be a number from 1e-06 to 10000"),
         (["--topics", "61"], "n_topics is 61 but the corpus has 60 documents"),
         (["--topics", "1"], "n_topics must be a whole number from 2"),
-        (["--draws", "0"], "num_draws must be a whole number of at least 1"),
+        (["--draws", "0"], "num_draws must be a whole number from 1 to 1000000"),
     ],
 )
 def test_settings_that_cannot_be_are_one_line_and_write_nothing(

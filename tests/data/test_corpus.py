@@ -6,8 +6,9 @@ import shutil
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from damaged_corpora import edit_manifest
 
-from geodrift.data import Corpus, InputError, _shards
+from geodrift.data import Corpus, InputError, _shards, damage_of
 from geodrift.data._shards import Shard
 
 
@@ -214,3 +215,67 @@ def test_split_holds_out_as_many_documents_with_words_as_asked_for(tmp_path):
             assert (view.num_documents, view.matrix().nnz) == (9, 1)
         with pytest.raises(InputError, match="between 1 and 3"):
             corpus.split(4, 0)
+
+
+def flip(file, place=-4):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+def test_all_damage_is_listed(corpus_path):
+    assert damage_of(corpus_path) == []
+    flip(corpus_path / "shard-00002-data.npy")
+    flip(corpus_path / "vocabulary.txt")
+    (corpus_path / "shard-00001-indices.npy").unlink()
+    (corpus_path / "shard-00003-indptr.npy").write_bytes(b"")
+    found = {damage.file.name: damage.what for damage in damage_of(corpus_path)}
+    assert found == {
+        "shard-00001-indices.npy": "is missing",
+        "shard-00003-indptr.npy": "was cut off (it has 0 bytes, 160 were written)",
+        "shard-00002-data.npy": "is not as it was written (checksum differs)",
+        "vocabulary.txt": "is not as it was written (checksum differs)",
+    }
+    with pytest.raises(InputError, match=r"and 3 more; its other 55 files .*build it anew"):
+        Corpus.open(corpus_path)
+    flip(corpus_path / "manifest.json", 300)
+    (damage,) = damage_of(corpus_path)
+    assert damage.file == corpus_path / "manifest.json"
+
+
+def test_structure_is_checked_where_checksums_agree(corpus_path):
+    def write(name, values):
+        np.save(corpus_path / name, values)
+        edit_manifest(corpus_path, {}, signed=True)
+
+    name = "shard-00000-indices.npy"
+    indices = np.load(corpus_path / name)
+    write(name, np.append(indices[:-1], 11).astype(np.int32))
+    assert [str(damage) for damage in damage_of(corpus_path)] == [
+        f"{corpus_path / name} has an index of 11: its 11 columns are numbered from 0"
+    ]
+    write(name, indices)
+    assert damage_of(corpus_path) == []
+    write("document-frequencies.npy", np.zeros(11, np.int64))
+    assert "other document frequencies" in damage_of(corpus_path)[0].what
+
+
+def test_an_unchecked_corpus_checks_the_structure_of_what_it_reads(corpus_path, counts):
+    """Wrong counts go unseen then, but nothing points outside of the arrays."""
+    corpus = Corpus.open(corpus_path, checked=False)
+    assert np.array_equal(corpus.matrix().toarray(), counts.toarray())
+    indices, indptr = corpus_path / "shard-00000-indices.npy", corpus_path / "shard-00001-indptr.npy"
+    flip(indices, -1)
+    flip(indptr, -3)
+    corpus = Corpus.open(corpus_path, checked=False)
+    for documents, name in (([2], indices.name), ([3], indptr.name)):
+        with pytest.raises(InputError, match=name):
+            corpus.rows(documents)
+    assert corpus.rows([6]).shape == (1, 11)
+
+
+def test_corpora_of_format_1_are_read(corpus_path, counts):
+    manifest = json.loads((corpus_path / "manifest.json").read_text())
+    del manifest["digest"]
+    (corpus_path / "manifest.json").write_text(json.dumps(manifest | {"format_version": 1}))
+    assert np.array_equal(Corpus.open(corpus_path).matrix().toarray(), counts.toarray())

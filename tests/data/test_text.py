@@ -1,6 +1,10 @@
 """From text to counts, against scikit-learn's CountVectorizer."""
 
 import json
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -276,3 +280,37 @@ def test_files_of_records_in_a_directory_are_read_as_their_names_say(tmp_path):
     order = [TEXTS[i] for i in (0, 0, 1, 1, 2, 3, 4)]
     expected = CountVectorizer(token_pattern=TextOptions().token_pattern).fit_transform(order)
     assert np.array_equal(corpus.matrix().toarray(), expected.toarray())
+
+
+def test_a_pattern_that_takes_too_long_is_stopped_and_the_timer_is_put_back(monkeypatch):
+    monkeypatch.setattr("geodrift.data._token_pattern._SECONDS", 0.2)
+    before = signal.getsignal(signal.SIGALRM)
+    analyze = TextOptions(token_pattern="(a|aa)+$", stop_words="none").analyzer()
+    assert analyze("aaa") == ["a"]
+    start = time.monotonic()
+    with pytest.raises(InputError, match="took more than 0 s on one text, which begins 'aaaa"):
+        analyze("a" * 100 + "!")
+    assert time.monotonic() - start < 3
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_other_threads_have_no_limit_but_work():
+    found = []
+    analyze = TextOptions(token_pattern=r"\w+", stop_words="none").analyzer()
+    thread = threading.Thread(target=lambda: found.extend(analyze("Two words")))
+    thread.start()
+    thread.join()
+    assert found == ["two", "words"]
+
+
+def test_a_quote_that_is_never_closed_names_the_line_where_it_opens(tmp_path):
+    (tmp_path / "a.csv").write_text('id,text\n1,fine\n2,"open\n3,more\n4,last\n')
+    with pytest.raises(InputError, match=r"a\.csv, line 3: not CSV \(a quote is opened and not closed\)"):
+        build_corpus(find_sources([tmp_path / "a.csv"]), TextOptions(min_df=1))
+
+
+def test_nothing_but_regular_files_is_read_and_none_is_waited_for(folder):
+    os.mkfifo(folder / "pipe.txt")
+    with pytest.raises(InputError, match=r"pipe\.txt is a pipe, and only regular files are read"):
+        build_corpus(find_sources([folder]), TextOptions(min_df=1))

@@ -25,6 +25,7 @@ def test_there_are_many_and_each_has_its_name():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_line_and_nothing_written(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("geodrift.data._token_pattern._SECONDS", 0.5)
     arguments = case.write(tmp_path)
     before = tree(tmp_path)
     monkeypatch.setattr(sys, "argv", ["geodrift", *arguments])

@@ -30,6 +30,9 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         matrix = _diagonals(matrix, where)
     if matrix.format == "coo":
         _check_coordinates(matrix, where)
+        if matrix.dtype.kind in "biu":
+            # The conversion adds repeated entries, whose sum would not fit into small whole numbers.
+            matrix = matrix.astype(np.int64)
     elif matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(matrix, where)
     rows = sp.csr_matrix(matrix)
