@@ -27,7 +27,7 @@ class CorpusConstructors(StoredCorpus):
     @classmethod
     def from_matrix(
         cls,
-        matrix: sp.spmatrix | np.ndarray,
+        matrix: sp.spmatrix | sp.sparray | np.ndarray,
         vocabulary: Sequence[str] | np.ndarray | None = None,
         path: str | Path | None = None,
         *,

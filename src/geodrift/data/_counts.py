@@ -51,7 +51,7 @@ def _why_not(word: str) -> str | None:
     return None
 
 
-def check_counts(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
+def check_counts(matrix: sp.spmatrix | sp.sparray | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
     """Check a matrix of counts and bring it to canonical form.
 
     Args:
@@ -79,7 +79,7 @@ def refuse_empty(documents: int, words: int, nonzeros: int) -> None:
         raise InputError("every document is empty: the counts are all zero")
 
 
-def canonical_rows(matrix: sp.spmatrix | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
+def canonical_rows(matrix: sp.spmatrix | sp.sparray | np.ndarray, *, signed: bool = False) -> sp.csr_matrix:
     """As `check_counts`, for a part of a corpus: it may have no rows, or only empty ones.
 
     Raises:

@@ -6,8 +6,9 @@ Nothing is unpickled, and no size is believed.
 import ast
 import struct
 import warnings
+from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,13 +19,7 @@ _LONGEST_HEADER = 10_000
 _BLOCK = 2**22  # bytes
 _KINDS = "biufSU"  # numbers and text
 
-
-class Stream(Protocol):
-    """Anything with ``read``."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes."""
-        ...
+Stream: TypeAlias = IO[bytes] | BufferedIOBase
 
 
 class Header(NamedTuple):

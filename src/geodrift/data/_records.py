@@ -5,13 +5,12 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from typing import TextIO
 
 from geodrift._errors import InputError
 from geodrift.data._regular_files import open_regular
 
 
-def open_text(path: str, encoding: str, newline: str | None = None) -> TextIO:
+def open_text(path: str, encoding: str, newline: str | None = None) -> io.TextIOWrapper:
     """Open a regular file as text; see `open_regular`.
 
     Raises:
