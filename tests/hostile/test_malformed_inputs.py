@@ -22,6 +22,7 @@ def test_there_are_many_and_each_has_its_name():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_line_and_nothing_written(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
