@@ -55,9 +55,11 @@ def go_on(path: Path, length: Length | None) -> Run:
     console = Console(stderr=True)
     run = Run.open(path)
     model = model_of(run)
+    run.check_not_ended()
     if run.has_checkpoint:
         state = run.state
-        say(console, f"resuming {path} at step {state['counts'][0]:,} of {state['total']:,}")
+        at = min(state["counts"])
+        say(console, f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
     else:
         say(console, f"{path} was not planned yet: it begins anew")
     _fit(console, model, make_chains(model, run.config, corpus_of(run)), run, length)
@@ -80,6 +82,12 @@ def _fit(console: Console, model: Model, chains: list[ModelChain], run: Run, len
     if result.interrupted:
         say(console, f"interrupted: go on with geodrift resume {run.path}")
         raise typer.Exit(130)
+    if result.left:
+        say(console, f"{_left(result.left)}: geodrift resume {run.path} takes them")
+
+
+def _left(steps: int) -> str:
+    return f"the plan has {steps:,} steps left" if steps else "its plan is done"
 
 
 def _say_needs(console: Console, memory: int, disk: int, path: Path) -> None:

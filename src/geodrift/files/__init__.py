@@ -13,3 +13,7 @@ from geodrift.files._contents import read_json as read_json
 from geodrift.files._contents import write_arrays as write_arrays
 from geodrift.files._contents import write_json as write_json
 from geodrift.files._damage import Damage as Damage
+from geodrift.files._sealed import SEAL as SEAL
+from geodrift.files._sealed import check_seal as check_seal
+from geodrift.files._sealed import read_sealed as read_sealed
+from geodrift.files._sealed import write_sealed as write_sealed

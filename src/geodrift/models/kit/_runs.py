@@ -1,7 +1,5 @@
 """Run directories of models: made of a config and a corpus, and taken up again."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +47,10 @@ def create_run(
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
-    resolved = chains[0].settings.to_dict()
-    names = ("seed", "chains", "held_out")
-    identity = {name: config[name] for name in names} | {"model": model.name, "settings": resolved}
-    header = identity | {
+    header = {name: config[name] for name in ("seed", "chains", "held_out")} | {
         "kind": KIND,
+        "model": model.name,
+        "settings": chains[0].settings.to_dict(),
         "documents": training.num_documents,
         "words": corpus.num_words,
         "text_options": corpus.manifest["made"].get("options"),
@@ -63,21 +60,9 @@ def create_run(
         np.save(folder / _FREQUENCIES, np.asarray(training.document_frequencies, dtype=np.int64))
         inside = corpus.save(folder / _CORPUS) if corpus.path is None else corpus
         place = _CORPUS if corpus.path is None else str(corpus.path.resolve())
-        return {
-            "corpus": {"path": place, "checksum": inside.checksum},
-            "identity": _digest(identity | {"corpus": inside.checksum}),
-        }
+        return {"corpus": {"path": place, "checksum": inside.checksum}}
 
     return Run.create(path, header, [Labels("word", "vocabulary.txt", corpus.vocabulary)], fill)
-
-
-def check_identity(run: Run) -> None:
-    """Raise InputError where `config.json` was changed after the run was made."""
-    names = ("seed", "chains", "held_out", "model", "settings")
-    identity = {name: run.config.get(name) for name in names}
-    found = _digest(identity | {"corpus": run.config["corpus"]["checksum"]})
-    if found != run.config.get("identity"):
-        raise InputError(f"run {run.path}: its settings in config.json were changed after it was made")
 
 
 def corpus_of(run: Run) -> Corpus:
@@ -95,10 +80,7 @@ def corpus_of(run: Run) -> Corpus:
 
 def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
     """In how many training documents each word occurs."""
-    try:
-        return np.load(run.path / _FREQUENCIES, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"run {run.path} is incomplete: {_FREQUENCIES} is missing") from None
+    return np.load(run.file(_FREQUENCIES), allow_pickle=False)
 
 
 def memory_needed(model: Model, chains: list[ModelChain], num_draws: int) -> tuple[int, int]:
@@ -131,9 +113,4 @@ def fit(
     console: "Console | None" = None,
 ) -> FitResult:
     """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""
-    check_identity(run)
     return fit_to_run(chains, run, length, console=console)
-
-
-def _digest(identity: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
