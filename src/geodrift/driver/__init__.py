@@ -21,5 +21,8 @@ from geodrift.driver._plan import Shares as Shares
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load
 from geodrift.driver._run_config import Labels as Labels
+from geodrift.driver._repair import repair as repair
 from geodrift.driver._sample import sample as sample
 from geodrift.driver._start import PerChain as PerChain
+from geodrift.driver._survey import Survey as Survey
+from geodrift.driver._survey import survey as survey

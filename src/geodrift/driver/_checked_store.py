@@ -50,7 +50,7 @@ class CheckedStore(Store):
         }
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """A chunk without its checksum, or metadata; None for a chunk of nothing but the fill value.
+        """A chunk without its checksum, or metadata; None for a chunk that has no draw.
 
         Raises:
             InputError: The file of the chunk is missing or damaged.

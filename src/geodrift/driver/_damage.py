@@ -20,5 +20,5 @@ def damaged(run: Path, damage: Damage, good: str = "") -> InputError:
     """
     whole = f"; {good}" if good else ""
     return InputError(
-        f"{damage}{whole}; geodrift verify {run} lists what is damaged, with --repair it keeps what is whole"
+        f"{damage}{whole}; geodrift verify {run} lists the damage, --repair keeps what is whole"
     )

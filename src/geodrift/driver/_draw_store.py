@@ -30,6 +30,8 @@ from geodrift.files import sync_directory, sync_tree
 CHUNK_BYTES = 2**20  # of a Zarr chunk, about; a larger draw is a chunk of its own
 PENDING_BYTES = 64 * 2**20  # of draws that wait in memory for the next flush
 _DEFAULT_GROUP = "posterior"
+# Every chunk of draws has a file: one that is missing is lost, not full of nothing.
+_CONFIG: Any = {"write_empty_chunks": True}
 
 
 class DrawStore:
@@ -54,7 +56,10 @@ class DrawStore:
         self._arrays: dict[str, zarr.Array] = {}
         # A run that is killed while the directory is made leaves one that cannot be opened, and no counts.
         if any(self.counts):
-            self._arrays = {name: zarr.open_array(path, path=name, mode="r+") for name in self._known.shapes}
+            self._arrays = {
+                name: zarr.open_array(path, path=name, mode="r+", config=_CONFIG)
+                for name in self._known.shapes
+            }
 
     @property
     def known(self) -> KnownDraws:
@@ -168,6 +173,7 @@ class DrawStore:
                 compressors=[ZstdCodec(), Crc32cCodec()],
                 fill_value=fill_value(variable.dtype),
                 dimension_names=("chain", "draw", *variable.dims),
+                config=_CONFIG,
             )
         self._known = self._known._replace(
             nodes={folder: without_shape(node) for folder, node in nodes_on_disk(self.path).items()},

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 METADATA = "zarr.json"
-NO_FILE = -1  # zarr writes no file for a chunk that holds nothing but the fill value
+NO_FILE = -1  # of a chunk into which no draw was ever written
 SUM_BYTES = 4  # at the end of a chunk's file: the CRC-32C of the bytes before, by zarr's own codec
 _SUMS, _TAILS, _COUNTS = "sums/", "tails/", "counts"
 

@@ -49,8 +49,12 @@ def read_arrays(
         InputError: It is missing or damaged.
     """
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files if wanted(name)}
+        with path.open("rb") as stream:
+            if stream.read(2) != b"PK":  # numpy takes anything else for a pickle
+                raise ValueError("not a zip file")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files if wanted(name)}
     except FileNotFoundError:
         raise InputError(f"{what} {path} is missing") from None
     except _DAMAGE as error:

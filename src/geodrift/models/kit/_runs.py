@@ -16,8 +16,9 @@ from geodrift.models.kit._model import KIND, Model
 if TYPE_CHECKING:
     from rich.console import Console
 
-_FREQUENCIES = "document-frequencies.npy"
-_CORPUS = "corpus"
+FREQUENCIES = "document-frequencies.npy"
+CORPUS = "corpus"
+VOCABULARY = "vocabulary.txt"
 
 
 def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[ModelChain]:
@@ -57,30 +58,36 @@ def create_run(
     }
 
     def fill(folder: Path) -> dict[str, Any]:
-        np.save(folder / _FREQUENCIES, np.asarray(training.document_frequencies, dtype=np.int64))
-        inside = corpus.save(folder / _CORPUS) if corpus.path is None else corpus
-        place = _CORPUS if corpus.path is None else str(corpus.path.resolve())
+        np.save(folder / FREQUENCIES, frequencies_of(training))
+        inside = corpus.save(folder / CORPUS) if corpus.path is None else corpus
+        place = CORPUS if corpus.path is None else str(corpus.path.resolve())
         return {"corpus": {"path": place, "checksum": inside.checksum}}
 
-    return Run.create(path, header, [Labels("word", "vocabulary.txt", corpus.vocabulary)], fill)
+    return Run.create(path, header, [Labels("word", VOCABULARY, corpus.vocabulary)], fill)
 
 
 def corpus_of(run: Run) -> Corpus:
-    """The corpus of a run.
+    """The corpus of a run, compared with its manifest.
 
     Raises:
-        InputError: It is gone, or no longer the one that was fitted.
+        InputError: It is gone, damaged, or no longer the one that was fitted.
     """
     place = run.path / run.config["corpus"]["path"]
     corpus = Corpus.open(place)
     if corpus.checksum != run.config["corpus"]["checksum"]:
         raise InputError(f"corpus {place} is not the one run {run.path} was fitted to (checksum differs)")
+    corpus.verify()
     return corpus
+
+
+def frequencies_of(training: Corpus | CorpusView) -> Int[np.ndarray, " V"]:
+    """In how many documents each word occurs, as it is kept in a run."""
+    return np.asarray(training.document_frequencies, dtype=np.int64)
 
 
 def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
     """In how many training documents each word occurs."""
-    return np.load(run.file(_FREQUENCIES), allow_pickle=False)
+    return np.load(run.file(FREQUENCIES), allow_pickle=False)
 
 
 def memory_needed(model: Model, chains: list[ModelChain], num_draws: int) -> tuple[int, int]:
