@@ -1,4 +1,4 @@
-"""Ways in which a run directory can be damaged: each file missing, cut off, with a bit flipped, of another run."""
+"""Ways to damage a run directory: each file missing, cut off, with a bit flipped, or of another run."""
 
 import json
 import random

@@ -15,8 +15,8 @@ def verify(
         bool,
         typer.Option(
             "--repair",
-            help="Of a run: keep all draws that are whole, and make them readable. What is replaced or removed "
-            "is kept in RUN/damaged. A corpus is never changed.",
+            help="Of a run: keep all draws that are whole, and make them readable. What is replaced or "
+            "removed is kept in RUN/damaged. A corpus is never changed.",
         ),
     ] = False,
 ) -> None:

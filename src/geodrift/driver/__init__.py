@@ -18,10 +18,10 @@ from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
 from geodrift.driver._plan import Shares as Shares
+from geodrift.driver._repair import repair as repair
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load
 from geodrift.driver._run_config import Labels as Labels
-from geodrift.driver._repair import repair as repair
 from geodrift.driver._sample import sample as sample
 from geodrift.driver._start import PerChain as PerChain
 from geodrift.driver._survey import Survey as Survey

@@ -22,8 +22,8 @@ class CheckedStore(Store):
     """Read access to `draws.zarr` of a run.
 
     Zarr gives the fill value for a chunk whose file is missing, reads metadata whatever they say, and names
-    no file when a checksum is wrong. Here the metadata are those of the checkpoint, and the file of a chunk has
-    to be there, to agree with the checksum at its end, and to be the file that the checkpoint knows.
+    no file when a checksum is wrong. Here the metadata are those of the checkpoint, and the file of a chunk
+    has to be there, to agree with the checksum at its end, and to be the file that the checkpoint knows.
 
     Args:
         run: The run directory, for messages.

@@ -28,10 +28,10 @@ Spare = Callable[[str], bytes | None]
 def repair(path: Path, spare: Spare = lambda name: None) -> list[str]:
     """Repair what can be repaired of a run directory.
 
-    Each file is replaced in one rename, and a copy of what it held is kept in the folder `damaged` of the run,
-    where files of draws that can no longer be used are moved. What the draws are is settled in the moment in
-    which the checkpoint is replaced. So a repair that is killed leaves the run as it was or repaired, or one
-    of several files repaired, and can be called again.
+    Each file is replaced in one rename, and a copy of what it held is kept in the folder `damaged` of the
+    run, where files of draws that can no longer be used are moved. What the draws are is settled in the
+    moment in which the checkpoint is replaced. So a repair that is killed leaves the run as it was or
+    repaired, or some of several files repaired, and can be called again.
 
     Args:
         path: The run directory.

@@ -28,8 +28,8 @@ LOST = 0  # the checksum of a file that should be there, of which no file's is l
 def salvaged_draws(path: Path) -> KnownDraws:
     """What a checkpoint would know of the draws of a run directory.
 
-    Every chunk has a checksum of its own and every draw was written, so that draws that are damaged or missing
-    are found as under a checkpoint. A row ends with its last draw that is not the fill value.
+    Every chunk has a checksum of its own and every draw was written, so that draws that are damaged or
+    missing are found as under a checkpoint. A row ends with its last draw that is not the fill value.
 
     Raises:
         InputError: Zarr's metadata are damaged too.

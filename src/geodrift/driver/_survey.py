@@ -93,7 +93,7 @@ def whole_draws(known: KnownDraws, damaged_keys: Iterable[str]) -> int:
         known: Of the checkpoint.
         damaged_keys: Paths in the store; of metadata too, which can be written anew.
     """
-    fewest = int(known.counts.min(initial=0)) if known.shapes else 0
+    fewest = int(known.counts.min()) if known.shapes else 0
     for key in damaged_keys:
         name, inside, place = key.partition("/c/")
         if inside and name in known.shapes:

@@ -17,8 +17,8 @@ from geodrift._errors import InputError
 from geodrift.files._atomic import write_file
 
 # What numpy and zipfile raise for a damaged .npz. Flags of a zip entry ask for decryption (RuntimeError) or
-# for what zipfile does not have (NotImplementedError); a header can tell any size (MemoryError, OverflowError)
-# and be no Python literal (SyntaxError, TypeError).
+# for what zipfile does not have (NotImplementedError); a header can tell any size (MemoryError,
+# OverflowError) and be no Python literal (SyntaxError, TypeError).
 _DAMAGE = (
     ValueError, KeyError, EOFError, OSError, RuntimeError, MemoryError, OverflowError, SyntaxError, TypeError,
     AttributeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError,
