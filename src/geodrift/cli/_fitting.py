@@ -12,7 +12,7 @@ from rich.console import Console
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
 from geodrift.driver import Length, Run
-from geodrift.files import nearest_directory, refuse_existing
+from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
 from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, memory_needed
 
@@ -91,16 +91,11 @@ def _left(steps: int) -> str:
 
 
 def _say_needs(console: Console, memory: int, disk: int, path: Path) -> None:
-    say(console, f"needs about {_size(memory)} of memory besides the corpus, and up to {_size(disk)} of disk")
+    say(
+        console,
+        f"needs about {in_units(memory)} of memory besides the corpus, and up to {in_units(disk)} of disk",
+    )
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say(console, "warning: that is more memory than this machine has")
     if disk > shutil.disk_usage(nearest_directory(path)).free:
         say(console, "warning: that is more than is free on the disk")
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"

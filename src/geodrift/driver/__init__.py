@@ -13,7 +13,6 @@ from geodrift.driver._fit import plan_of as plan_of
 from geodrift.driver._fit import sampled as sampled
 from geodrift.driver._host_chain import HostChain as HostChain
 from geodrift.driver._host_data import HostData as HostData
-from geodrift.driver._interruptions import StorageFullError as StorageFullError
 from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
@@ -26,3 +25,4 @@ from geodrift.driver._sample import sample as sample
 from geodrift.driver._start import PerChain as PerChain
 from geodrift.driver._survey import Survey as Survey
 from geodrift.driver._survey import survey as survey
+from geodrift.files import StorageFullError as StorageFullError

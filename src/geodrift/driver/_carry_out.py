@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from geodrift._errors import SamplingError
 from geodrift.driver._chain import Chain
-from geodrift.driver._interruptions import full_disk, stop_signals
+from geodrift.driver._interruptions import stop_signals
 from geodrift.driver._leg import Leg
 from geodrift.driver._loop import Loop, Observer
 from geodrift.driver._memory import DrawMemory
@@ -13,6 +13,7 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 from geodrift.driver._run import Run
+from geodrift.files import room_for
 
 PlanOf = Callable[[Record | None], tuple[Plan, Leg]]
 """The plan of a call and the part of it to carry out, from what the run directory says; from None where there
@@ -55,7 +56,8 @@ def carry_out(
         if run is not None:
             stack.enter_context(run.locked())
             stop = stack.enter_context(stop_signals())
-            stack.enter_context(full_disk(run.path))
+            then = f"run {run.path} is kept as of its last checkpoint; make room, then go on with it"
+            stack.enter_context(room_for(run.path, then=then))
             record = Record(run, chains)
         if memory is not None and record is not None:
             for index in range(len(chains)):

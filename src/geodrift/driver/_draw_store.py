@@ -25,7 +25,7 @@ from geodrift.driver._known_draws import (
     sum_of_file,
     without_shape,
 )
-from geodrift.files import sync_directory, sync_tree
+from geodrift.files import room_for, sync_directory, sync_tree
 
 CHUNK_BYTES = 2**20  # of a Zarr chunk, about; a larger draw is a chunk of its own
 PENDING_BYTES = 64 * 2**20  # of draws that wait in memory for the next flush
@@ -78,14 +78,23 @@ class DrawStore:
             self._create(variables)
         self._pending[index].append({_path(name): values for name, values in draws.items()})
         self.counts[index] += len(next(iter(draws.values())))
-        if (
-            sum(a.nbytes for waiting in self._pending for piece in waiting for a in piece.values())
-            > PENDING_BYTES
-        ):
+        if self._waiting() > PENDING_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write the draws that wait, and make them durable."""
+        """Write the draws that wait, and make them durable.
+
+        Raises:
+            StorageFullError: The disk is full.
+        """
+        with room_for(self.path, self._waiting()):
+            self._flush()
+
+    def _waiting(self) -> int:
+        """Bytes of the draws that wait."""
+        return sum(a.nbytes for waiting in self._pending for piece in waiting for a in piece.values())
+
+    def _flush(self) -> None:
         longest = max(self.counts)
         touched = []
         before = {name: array.shape[2:] for name, array in self._arrays.items()}

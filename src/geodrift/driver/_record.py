@@ -14,7 +14,7 @@ from geodrift.driver._checkpoint import Checkpoint
 from geodrift.driver._plan import Plan
 from geodrift.driver._run import DRAWS, METRICS, Run
 from geodrift.driver._survey import check_whole
-from geodrift.files import sync_directory
+from geodrift.files import room_for, sync_directory
 
 CHECKPOINT_SECONDS = 5.0
 
@@ -79,7 +79,7 @@ class Record:
         self.store.append(index, chunk.draws, chain.variables)
         entry = {"chain": index, "count": chain.count, "phase": phase, "seconds": round(self.seconds, 3)}
         line = (json.dumps(entry | finite(chunk.metrics)) + "\n").encode()
-        with self._metrics_file.open("ab") as stream:
+        with room_for(self._metrics_file, len(line)), self._metrics_file.open("ab") as stream:
             stream.write(line)
         self.info["metrics_bytes"] += len(line)
         self.info["metrics_sum"] = zlib.crc32(line, self.info["metrics_sum"])

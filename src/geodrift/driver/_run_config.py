@@ -70,7 +70,7 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         config = read_json(path / CONFIG, _WHAT)
         # A config without a checksum may be of an older format; with one, a number that is wrong is damage.
-        if SEAL not in config:
+        if SEAL not in config and ("format" in config or not holds_results(path)):
             _check_format(path, config)
         check_seal(path / CONFIG, config)
     except NotThisFormatError:

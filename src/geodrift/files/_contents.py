@@ -32,7 +32,8 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: boo
         if value.dtype.hasobject:
             raise TypeError(f"{name} is an array of Python objects, which is not stored")
     saved: dict[str, Any] = dict(arrays)
-    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite)
+    size = sum(array.nbytes for array in saved.values())
+    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite, needed=size)
 
 
 def read_arrays(
@@ -64,7 +65,8 @@ def read_arrays(
 def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:
     """Write JSON by `write_file`; numpy scalars become plain numbers."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=plain) + "\n"
-    write_file(path, lambda stream: stream.write(text.encode()), overwrite=overwrite)
+    content = text.encode()
+    write_file(path, lambda stream: stream.write(content), overwrite=overwrite, needed=len(content))
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
