@@ -14,7 +14,7 @@ from geodrift.data import Corpus, describe
 from geodrift.driver import Length, Run
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, memory_needed
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of
 
 STARTED = time.monotonic()
 
@@ -43,8 +43,7 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
     for line in describe(corpus):
         say(console, f"corpus: {line}")
     chains = make_chains(model, config, corpus)
-    memory, disk = memory_needed(model, chains, chains[0].shares.num_draws)
-    _say_needs(console, memory, disk, path)
+    _say_needs(console, *needs_of(model, chains, corpus), path)
     run = create_run(path, model, config, corpus, chains)
     _fit(console, model, chains, run, length)
     return run
@@ -93,7 +92,7 @@ def _left(steps: int) -> str:
 def _say_needs(console: Console, memory: int, disk: int, path: Path) -> None:
     say(
         console,
-        f"needs about {in_units(memory)} of memory besides the corpus, and up to {in_units(disk)} of disk",
+        f"needs about {in_units(memory)} of memory in all, and up to {in_units(disk)} of disk",
     )
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say(console, "warning: that is more memory than this machine has")

@@ -90,16 +90,6 @@ def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
     return np.load(run.file(FREQUENCIES), allow_pickle=False)
 
 
-def memory_needed(model: Model, chains: list[ModelChain], num_draws: int) -> tuple[int, int]:
-    """Bytes of memory that the chains take while they move, and bytes of disk that draws may take."""
-    state = sum(np.asarray(a).nbytes for chain in chains for a in chain.state().values())
-    draw = sum(
-        int(np.prod([size or 1 for size in variable.shape])) * np.dtype(variable.dtype).itemsize
-        for variable in chains[0].variables.values()
-    )
-    return int(model.memory_of_a_step * state), num_draws * draw * len(chains) + state
-
-
 def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matrix:
     """Counts of new documents in the form that the run's model takes.
 
