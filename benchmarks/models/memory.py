@@ -61,8 +61,11 @@ if __name__ == "__main__":
         folder = Path(name)
         corpora = [made_up(folder, 500, 1000), made_up(folder, 20_000, 20_000), *map(Path, sys.argv[1:])]
         print(f"{'model':<6} {'corpus':<28} {'announced':>10} {'peak':>10} {'ratio':>6}")
-        for corpus in corpora:
+        for number, corpus in enumerate(corpora):
             for model in ("lda", "sam"):
-                told, peak = announced_and_peak(model, corpus, folder / f"{model}-{corpus.stem}", 200)
+                told, peak = announced_and_peak(model, corpus, folder / f"{model}-{number}", 200)
                 sizes = f"{told / 1e6:>7,.0f} MB {peak / 1e6:>7,.0f} MB"
-                print(f"{model:<6} {corpus.name:<28} {sizes} {told / peak:>6.2f}", flush=True)
+                print(
+                    f"{model:<6} {'/'.join(corpus.parts[-2:])[-28:]:<28} {sizes} {told / peak:>6.2f}",
+                    flush=True,
+                )

@@ -45,10 +45,8 @@ def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus) -> Needs:
     draws = chains[0].shares.num_draws * draw * len(chains)
     # A corpus in memory is there already; of one on disk all pages will have been read.
     mapped = 0 if corpus.path is None else size_of(corpus.path)
-    memory = (
-        _resident() + COMPILING + int(model.memory_of_a_step * state) + min(draws, PENDING_BYTES) + mapped
-    )
-    return Needs(memory, draws + state)
+    chains_take = int(model.memory_of_a_step * state) + min(draws, PENDING_BYTES) + mapped
+    return Needs(_resident() + model.memory_of_compiling + chains_take, draws + state)
 
 
 def size_of(folder: Path) -> int:
