@@ -14,7 +14,6 @@ from geodrift.driver._checkpoint import Checkpoint, read_snapshot, write_checkpo
 from geodrift.driver._known_draws import METADATA, KnownDraws, nothing_known
 from geodrift.driver._run import CHECKPOINT, DRAWS, METRICS, SUMMARY, locked
 from geodrift.driver._run_config import CONFIG
-from geodrift.driver._salvage import salvaged_draws, salvaged_metrics
 from geodrift.driver._survey import Survey, survey, whole_draws
 from geodrift.files import sync_directory, write_file, write_json, write_sealed
 
@@ -100,6 +99,8 @@ def _mend_checkpoint(found: Survey, spare: Spare) -> str | None:
 
 def _lost_checkpoint(found: Survey) -> tuple[dict[str, Any], KnownDraws]:
     """What a checkpoint told besides the chains' states, from what is left of it or from the other files."""
+    from geodrift.driver._salvage import salvaged_draws, salvaged_metrics  # imports zarr
+
     if found.known is not None:
         return found.info, found.known
     has_draws = (found.path / DRAWS).is_dir()
