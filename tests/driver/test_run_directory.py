@@ -86,6 +86,51 @@ def test_extending_by_seconds_uses_the_pace_so_far(make_run, quiet):
     assert_draws(run, result.steps)
 
 
+@pytest.mark.parametrize("pieces", [(1, 1, 2, 30), (60,), (7, 43, 10), (49, 1, 1, 9)])
+def test_steps_mean_more_from_here_and_the_plan_keeps_its_length(make_run, quiet, pieces):
+    """Cut into pieces by calls that take less than is left, and carried past its end by the last."""
+    run, reached = make_run("run", chains=2)[0], 0
+    run.update_config(request={"seconds": None, "steps": 50})
+    for number, steps in enumerate(pieces):
+        fresh = [FakeChain(chain=chain) for chain in range(2)]
+        if not number:
+            stopped_early(fresh, run, quiet)
+        result = fit_to_run(fresh, run, Length(steps=steps), console=quiet)
+        reached += steps
+        assert (result.steps, result.interrupted) == (reached, False)
+        assert result.left == max(0, 50 - reached)
+        assert Run.open(run.path).config["plan"]["total"] == max(50, reached)
+    if reached < 50:
+        last = fit_to_run([FakeChain(chain=c) for c in range(2)], run, console=quiet)
+        assert (last.steps, last.left) == (50, 0)
+    assert_draws(run, max(50, reached), chains=2)
+
+
+def test_seconds_mean_more_from_here(make_run, quiet):
+    """A fifth of a second of a plan that has two left, then the rest of it."""
+    run, chains = make_run("run", pause=0.005)
+    run.update_config(request={"seconds": None, "steps": 400})
+    stopped_early(chains, run, quiet)
+    result = fit_to_run([FakeChain(pause=0.005)], run, Length(seconds=0.3), console=quiet)
+    assert 0.2 < result.seconds < 1.5
+    assert 0 < result.steps < 400
+    assert result.left == 400 - result.steps
+    assert fit_to_run([FakeChain()], run, console=quiet).left == 0
+    assert_draws(run, 400)
+
+
+def stopped_early(chains, run, console):
+    """A call that is planned, and killed before its first step."""
+
+    def killed(*_):
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("geodrift.driver._loop.Loop.go", killed)
+        with pytest.raises(Killed):
+            fit_to_run(chains, run, console=console)
+
+
 def test_a_finished_run_asks_how_much_longer(make_run, quiet):
     run, chains = make_run("run")
     fit_to_run(chains, run, Length(steps=5), console=quiet)
@@ -132,8 +177,9 @@ def test_dying_at_any_write_then_resuming_changes_nothing(
 
 def test_dying_in_the_first_creation_of_the_draws_then_resuming(make_run, quiet):
     run, chains = make_run("run")
+    fit_to_run(chains, run, Length(steps=4), console=quiet)  # warm-up alone
     (run.path / "draws.zarr" / "posterior").mkdir(parents=True)  # no zarr.json yet
-    fit_to_run(chains, run, Length(steps=30), console=quiet)
+    fit_to_run([FakeChain()], run, Length(steps=26), console=quiet)
     assert_draws(run, 30)
 
 
@@ -158,11 +204,15 @@ def test_a_run_that_was_never_told_how_long_asks(make_run, quiet):
         fit_to_run(chains, run, console=quiet)
 
 
-def test_settings_changed_after_the_run_began_are_refused(make_run, quiet):
+@pytest.mark.parametrize("entry", ["kind", "chains", "plan", "labels", "id", "geodrift"])
+def test_a_config_changed_by_hand_is_refused(make_run, quiet, entry):
     run, chains = make_run("run")
     fit_to_run(chains, run, Length(steps=10), console=quiet)
-    run.update_config(identity="of other settings")
-    with pytest.raises(InputError, match="were changed after it began"):
+    config = json.loads((run.path / "config.json").read_text())
+    (run.path / "config.json").write_text(json.dumps(config | {entry: 7}))
+    with pytest.raises(InputError, match=r"config\.json is not as it was written"):
+        Run.open(run.path)
+    with pytest.raises(InputError, match=r"config\.json is not as it was written"):
         fit_to_run([FakeChain()], run, Length(steps=5), console=quiet)
 
 
@@ -221,9 +271,10 @@ def test_directories_that_are_no_runs(make_run, quiet, tmp_path):
     with pytest.raises(InputError, match="not a run directory: it has no config"):
         Run.open(tmp_path / "other")
     config = json.loads((run.path / "config.json").read_text())
+    del config["checksum"]  # as in formats 1 and 2
     changes = [
         ({"format_version": 9}, "newer"),
-        ({"format_version": 1}, "older than the one this geodrift reads.*fit anew"),
+        ({"format_version": 2}, "older than the one this geodrift reads.*fit anew"),
         ({"format": "x"}, "something else"),
     ]
     for change, message in changes:
@@ -239,7 +290,7 @@ def test_directories_that_are_no_runs(make_run, quiet, tmp_path):
     ("name", "message"),
     [
         ("config.json", "cut off"),
-        ("words.txt", "words.txt should have 5 lines"),
+        ("words.txt", "words.txt is not as it was written"),
         ("checkpoint/state.npz", "damaged"),
     ],
 )

@@ -12,9 +12,9 @@ from rich.console import Console
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
 from geodrift.driver import Length, Run
-from geodrift.files import nearest_directory, refuse_existing
+from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, memory_needed
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of
 
 STARTED = time.monotonic()
 
@@ -43,8 +43,7 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
     for line in describe(corpus):
         say(console, f"corpus: {line}")
     chains = make_chains(model, config, corpus)
-    memory, disk = memory_needed(model, chains, chains[0].shares.num_draws)
-    _say_needs(console, memory, disk, path)
+    _say_needs(console, *needs_of(model, chains, corpus), path)
     run = create_run(path, model, config, corpus, chains)
     _fit(console, model, chains, run, length)
     return run
@@ -55,9 +54,11 @@ def go_on(path: Path, length: Length | None) -> Run:
     console = Console(stderr=True)
     run = Run.open(path)
     model = model_of(run)
+    run.check_not_ended()
     if run.has_checkpoint:
         state = run.state
-        say(console, f"resuming {path} at step {state['counts'][0]:,} of {state['total']:,}")
+        at = min(state["counts"])
+        say(console, f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
     else:
         say(console, f"{path} was not planned yet: it begins anew")
     _fit(console, model, make_chains(model, run.config, corpus_of(run)), run, length)
@@ -80,19 +81,20 @@ def _fit(console: Console, model: Model, chains: list[ModelChain], run: Run, len
     if result.interrupted:
         say(console, f"interrupted: go on with geodrift resume {run.path}")
         raise typer.Exit(130)
+    if result.left:
+        say(console, f"{_left(result.left)}: geodrift resume {run.path} takes them")
+
+
+def _left(steps: int) -> str:
+    return f"the plan has {steps:,} steps left" if steps else "its plan is done"
 
 
 def _say_needs(console: Console, memory: int, disk: int, path: Path) -> None:
-    say(console, f"needs about {_size(memory)} of memory besides the corpus, and up to {_size(disk)} of disk")
+    say(
+        console,
+        f"needs about {in_units(memory)} of memory in all, and up to {in_units(disk)} of disk",
+    )
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say(console, "warning: that is more memory than this machine has")
     if disk > shutil.disk_usage(nearest_directory(path)).free:
         say(console, "warning: that is more than is free on the disk")
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"

@@ -128,8 +128,12 @@ app.command(
 
 
 @app.command(epilog="Example: geodrift resume articles-20 --seconds 300")
-def resume(run: o.RunPath, seconds: o.Seconds = None, steps: o.Steps = None) -> None:
-    """Go on with a run that was stopped or killed, or make a finished one longer."""
+def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = None) -> None:
+    """Go on with a run that was stopped or killed, or make a finished one longer.
+
+    --seconds and --steps mean more from where the run stands. Steps that are then left of its plan stay in it
+    for the next time. However it is cut up, a run has the draws of an uninterrupted one.
+    """
     from geodrift.cli import _fitting
 
     _fitting.go_on(run, _fitting.checked_length(seconds, steps))

@@ -30,6 +30,15 @@ Seed = Annotated[
     int, typer.Option("--seed", min=0, max=2**31 - 1, help="The same seed gives the same draws.")
 ]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Time for the steps, from the first one.")]
+MoreSeconds = Annotated[
+    float | None,
+    typer.Option(
+        "--seconds", help="So much longer from here. Not given, nor --steps: what is left of the plan."
+    ),
+]
+MoreSteps = Annotated[
+    int | None, typer.Option("--steps", min=1, help="So many steps more from here, instead of a time.")
+]
 Steps = Annotated[int | None, typer.Option("--steps", min=1, help="Number of steps, instead of a time.")]
 
 TextField = Annotated[

@@ -5,16 +5,19 @@ from contextlib import ExitStack
 
 from geodrift._errors import SamplingError
 from geodrift.driver._chain import Chain
-from geodrift.driver._interruptions import full_disk, stop_signals
+from geodrift.driver._interruptions import stop_signals
+from geodrift.driver._leg import Leg
 from geodrift.driver._loop import Loop, Observer
 from geodrift.driver._memory import DrawMemory
 from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 from geodrift.driver._run import Run
+from geodrift.files import room_for
 
-PlanOf = Callable[[Record | None], Plan]
-"""The plan of a call, from what the run directory says; from None where there is no directory."""
+PlanOf = Callable[[Record | None], tuple[Plan, Leg]]
+"""The plan of a call and the part of it to carry out, from what the run directory says; from None where there
+is no directory."""
 
 
 def carry_out(
@@ -26,7 +29,7 @@ def carry_out(
     memory: DrawMemory | None = None,
     observer: Observer | None = None,
 ) -> Loop:
-    """Start or continue chains, to the end of their plan or to Ctrl-C.
+    """Start or continue chains, to the end of their plan, of the part asked for, or to Ctrl-C.
 
     With a run directory the chains go on from its checkpoint, no other process writes to it, and Ctrl-C ends
     the call after the present steps.
@@ -53,13 +56,14 @@ def carry_out(
         if run is not None:
             stack.enter_context(run.locked())
             stop = stack.enter_context(stop_signals())
-            stack.enter_context(full_disk(run.path))
+            then = f"run {run.path} is kept as of its last checkpoint; make room, then go on with it"
+            stack.enter_context(room_for(run.path, then=then))
             record = Record(run, chains)
         if memory is not None and record is not None:
             for index in range(len(chains)):
                 memory.append(index, record.store.read(index))
-        plan = plan_of(record)
-        loop = Loop(chains, plan, record=record, memory=memory, view=view, observer=observer)
+        plan, leg = plan_of(record)
+        loop = Loop(chains, plan, record=record, memory=memory, view=view, observer=observer, leg=leg)
         if record is None:
             loop.go()
             return loop

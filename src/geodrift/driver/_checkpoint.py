@@ -7,20 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodrift._errors import InputError
-from geodrift.files import read_arrays, write_arrays
+from geodrift.driver._damage import damaged
+from geodrift.driver._known_draws import KnownDraws, nothing_known
+from geodrift.files import Damage, read_arrays, write_arrays
 
 _INFO = "info.json"
-_SNAPSHOT = "snapshot"
+_SNAPSHOT = "snapshot/"
+_DRAWS = "draws/"
 _WHAT = "checkpoint"
+_NEEDED = {"run", "config", "draws", "metrics_bytes", "metrics_sum", "known", "arrays"}
 
 
 class Checkpoint(NamedTuple):
     """Where a run stands."""
 
     states: list[dict[str, np.ndarray]]  # one for each chain of the run
-    info: dict[str, Any]  # identity, plan, counts, draws, metrics_bytes, seconds
+    info: dict[str, Any]  # the run's id and config, plan, counts, draws, metrics_bytes, seconds
     snapshots: Sequence[dict[str, np.ndarray]] = ()  # one for each chain, or none
+    known: KnownDraws = nothing_known(1)
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -31,11 +35,14 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for name, value in state.items()
     }
     arrays |= {
-        f"{_SNAPSHOT}/{chain}/{name}": np.asarray(value)
+        f"{_SNAPSHOT}{chain}/{name}": np.asarray(value)
         for chain, snapshot in enumerate(checkpoint.snapshots)
         for name, value in snapshot.items()
     }
-    arrays[_INFO] = np.frombuffer(json.dumps(checkpoint.info).encode(), dtype=np.uint8)
+    arrays |= {_DRAWS + name: values for name, values in checkpoint.known.as_arrays().items()}
+    # The names are told too: each array has a checksum in the file, the list of them has none.
+    info = checkpoint.info | {"known": checkpoint.known.as_info(), "arrays": list(arrays)}
+    arrays[_INFO] = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     write_arrays(path, arrays, overwrite=True)
 
@@ -45,27 +52,49 @@ def read_info(path: Path) -> dict[str, Any]:
     return _read(path, lambda key: False)[0]
 
 
+def read_known(path: Path) -> tuple[dict[str, Any], KnownDraws]:
+    """The small part, and what is known of the draws."""
+    info, arrays = _read(path, lambda key: key.startswith(_DRAWS))
+    return info, _known(info, arrays)
+
+
 def read_snapshot(path: Path, chain: int) -> dict[str, np.ndarray]:
     """What a chain left for a reader; nothing in a checkpoint without it."""
-    start = f"{_SNAPSHOT}/{chain}/"
+    start = f"{_SNAPSHOT}{chain}/"
     arrays = _read(path, lambda key: key.startswith(start))[1]
     return {key.removeprefix(start): value for key, value in arrays.items()}
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Read what a run goes on from; InputError when it is damaged."""
-    info, arrays = _read(path, lambda key: not key.startswith(_SNAPSHOT))
+    """All of a checkpoint; InputError when it is damaged."""
+    info, arrays = _read(path, lambda key: True)
     states: list[dict[str, np.ndarray]] = [{} for _ in info["draws"]]
+    snapshots: list[dict[str, np.ndarray]] = [{} for _ in info["draws"]]
     for key, value in arrays.items():
-        chain, _, name = key.partition("/")
-        states[int(chain)][name] = value
-    return Checkpoint(states, info)
+        if key.startswith(_DRAWS):
+            continue
+        of = snapshots if key.startswith(_SNAPSHOT) else states
+        chain, _, name = key.removeprefix(_SNAPSHOT).partition("/")
+        of[int(chain)][name] = value
+    return Checkpoint(states, info, snapshots, _known(info, arrays))
+
+
+def _known(info: dict[str, Any], arrays: dict[str, np.ndarray]) -> KnownDraws:
+    found = {key.removeprefix(_DRAWS): values for key, values in arrays.items() if key.startswith(_DRAWS)}
+    return KnownDraws.of(info["known"], found)
 
 
 def _read(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The small part, and the arrays whose names are wanted."""
-    arrays = read_arrays(path, _WHAT, lambda name: name == _INFO or wanted(name))
     try:
-        return json.loads(arrays.pop(_INFO).tobytes()), arrays
-    except (ValueError, KeyError) as error:
-        raise InputError(f"{_WHAT} {path} is damaged ({error})") from None
+        arrays = read_arrays(path, _WHAT, lambda name: name == _INFO or wanted(name))
+        info = json.loads(arrays.pop(_INFO).tobytes())
+        if not info.keys() >= _NEEDED:
+            raise KeyError(min(_NEEDED - info.keys()))
+        lost = {name for name in info["arrays"] if wanted(name)} - arrays.keys()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error).partition(f"{path} ")[2] or f"is damaged ({error})"
+        raise damaged(path.parents[1], Damage(path, reason)) from None
+    if lost:
+        raise damaged(path.parents[1], Damage(path, f"is damaged ({min(lost)} is missing)"))
+    return info, arrays

@@ -6,6 +6,7 @@ import numpy as np
 
 from geodrift._errors import InputError
 from geodrift.driver._compiled_chain import CompiledChain
+from geodrift.driver._leg import WHOLE, Leg
 from geodrift.driver._plan import Plan
 from geodrift.driver._record import Record
 from geodrift.driver._timing import COMPILING_STEPS, steps_in
@@ -19,8 +20,8 @@ class DrawLength(NamedTuple):
     num_warmup: int
     thin: int
 
-    def plan(self, chain: CompiledChain, record: Record | None) -> Plan:
-        """The plan of so many draws, or of those that fit in the time.
+    def plan(self, chain: CompiledChain, record: Record | None) -> tuple[Plan, Leg]:
+        """The plan of so many draws, or of those that fit in the time, and all of it.
 
         Raises:
             InputError: The run directory holds more draws already.
@@ -35,7 +36,8 @@ class DrawLength(NamedTuple):
             number = self._number_in_time(chain)
         if record is not None:
             record.run.update_config(num_draws=number)
-        return Plan.of_draws(number, self.num_warmup, self.thin, chain.sampler.collects, chain.first)
+        plan = Plan.of_draws(number, self.num_warmup, self.thin, chain.sampler.collects, chain.first)
+        return plan, WHOLE
 
     def _number_in_time(self, chain: CompiledChain) -> int:
         # A part of the warm-up is timed; the batches of all of it may be read.

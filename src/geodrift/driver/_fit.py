@@ -9,6 +9,7 @@ import numpy as np
 from geodrift._errors import InputError
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chain
+from geodrift.driver._leg import WHOLE, Leg
 from geodrift.driver._loop import Loop
 from geodrift.driver._memory import DrawMemory
 from geodrift.driver._plan import Plan
@@ -37,12 +38,15 @@ class FitResult(NamedTuple):
     """How a fit ended."""
 
     interrupted: bool
+    """By Ctrl-C or SIGTERM, before what was asked for was done."""
     steps: int
     """Steps of each chain since the start of the run."""
     draws: int
     """Stored draws of each chain."""
     seconds: float
     """Time from the first step to the end, of this call."""
+    left: int
+    """Steps of each chain that the plan has left."""
     metrics: dict[str, float]
     """The last ones of the first chain."""
 
@@ -80,13 +84,14 @@ def fit_to_run(
     """Start or continue a run.
 
     A run without a checkpoint is planned; what was asked for is written down before the pilot, so that a run
-    killed in it is planned anew. A run with a checkpoint goes on from it: to the end of its plan, and beyond
-    if ``length``, counted from here, reaches further.
+    killed in it is planned anew. A run with a checkpoint goes on from it for ``length``, counted from where
+    it stands: if the plan has more steps left, they stay in it for a later call; if it has fewer, it is made
+    longer. The draws are those of one uninterrupted run in either case.
 
     Args:
         chains: As made for the start of the run.
         run: The run directory.
-        length: How long; None: as was asked before.
+        length: How much longer; None: to the end of the plan, or what was asked before there was one.
         console: Where progress goes; stderr when not given.
 
     Raises:
@@ -97,15 +102,20 @@ def fit_to_run(
     """
     view = ProgressView(console or _stderr(), chains[0].shown_metrics, after=0.0)
 
-    def plan_of_run(record: Record) -> Plan:
-        plan = _extended(record, length) if record.resumed else _planned(record, length)
+    def plan_of_run(record: Record) -> tuple[Plan, Leg]:
+        plan, leg = _extended(record, length) if record.resumed else (_planned(record, length), WHOLE)
         run.update_config(plan=plan.as_dict())
-        return plan
+        return plan, leg
 
     loop = carry_out(chains, plan_of_run, view, run=run)
-    info = loop.record.info
+    info, steps = loop.record.info, min(loop.record.info["counts"])
     return FitResult(
-        not loop.done, min(info["counts"]), min(info["draws"]), loop.record.seconds_of_call, loop.metrics
+        loop.interrupted,
+        steps,
+        min(info["draws"]),
+        loop.record.seconds_of_call,
+        loop.plan.total - steps,
+        loop.metrics,
     )
 
 
@@ -120,20 +130,24 @@ def _planned(record: Record, length: Length | None) -> Plan:
     return plan_of(record.chains, length)
 
 
-def _extended(record: Record, length: Length | None) -> Plan:
+def _extended(record: Record, length: Length | None) -> tuple[Plan, Leg]:
+    """The plan of a run that goes on, and the part of it that was asked for."""
     chains, info = record.chains, record.info
-    plan, (seconds, steps) = Plan.of_steps(**info["plan"]), length or Length()
-    left = plan.total - min(chain.count for chain in chains)
-    if seconds is not None:
-        # The pace so far, not a new pilot: a pilot's steps would store no draws. Without a pace the run was
-        # killed in its first seconds, and has its plan before it.
-        pace = info.get("seconds_per_step")
-        steps = math.ceil(seconds / len(chains) / pace) if pace else left
-    if steps is None and not left:
-        raise InputError(
-            f"run {record.run.path} has done its plan; say how much longer with --seconds or --steps"
-        )
-    return plan if steps is None or steps <= left else plan.extended(plan.total + steps - left)
+    plan, at = Plan.of_steps(**info["plan"]), min(chain.count for chain in record.chains)
+    left = plan.total - at
+    if length is None:
+        if not left:
+            raise InputError(
+                f"run {record.run.path} has done its plan; say how much longer with --seconds or --steps"
+            )
+        return plan, WHOLE
+    if length.steps is not None:
+        return plan.extended(at + length.steps), Leg(until=at + length.steps)
+    # The pace so far, not a new pilot: a pilot's steps would store no draws. Before the first step there is
+    # none, and the plan is before the run.
+    pace = info.get("seconds_per_step") or (at and info["seconds"] / sum(info["counts"]))
+    steps = math.ceil(length.seconds / len(chains) / pace) if pace else left
+    return (plan.extended(at + steps), WHOLE) if steps > left else (plan, Leg(seconds=length.seconds))
 
 
 def _stderr() -> "Console":

@@ -1,19 +1,10 @@
-"""Ctrl-C, SIGTERM and a full disk while a run is being written."""
+"""Ctrl-C and SIGTERM while a run is being written."""
 
-import errno
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-# A full disk, a quota, a file size limit.
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-
-class StorageFullError(OSError):
-    """The disk is full; the run is as its last checkpoint left it."""
 
 
 @contextmanager
@@ -39,17 +30,3 @@ def stop_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def full_disk(path: Path) -> Iterator[None]:
-    """Raise `StorageFullError` in the place of an error for want of room in a run directory."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_SPACE:
-            raise
-        raise StorageFullError(
-            error.errno,
-            f"{error.strerror}: run {path} is kept as of its last checkpoint; make room, then go on with it",
-        ) from error

@@ -1,7 +1,5 @@
 """The run directory of `geodrift.sample`: made, or found and compared with what is asked for."""
 
-import hashlib
-import json
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -59,9 +57,7 @@ def open_or_create(path: Path, settings: dict[str, Any], num_chains: int) -> Run
     if not _holds_files(path):
         if path.is_dir():
             path.rmdir()
-        text = json.dumps(settings, sort_keys=True).encode()
-        config = {"kind": KIND, "chains": num_chains, "settings": settings}
-        return Run.create(path, config | {"identity": hashlib.sha256(text).hexdigest()})
+        return Run.create(path, {"kind": KIND, "chains": num_chains, "settings": settings})
     try:
         run = Run.open(path)
     except InputError as error:

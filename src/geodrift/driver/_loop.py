@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from geodrift.driver._chain import Chain, Chunk
+from geodrift.driver._leg import WHOLE, Leg
 from geodrift.driver._memory import DrawMemory
 from geodrift.driver._pace import Pace
 from geodrift.driver._plan import Plan
@@ -25,6 +26,7 @@ class Loop:
         memory: Draws that are kept in memory, or None.
         view: What a person sees, or None.
         observer: Called after every chunk, or None.
+        leg: The part of the plan to carry out now; all of it unless told otherwise.
     """
 
     def __init__(
@@ -36,20 +38,23 @@ class Loop:
         memory: DrawMemory | None = None,
         view: ProgressView | None = None,
         observer: Observer | None = None,
+        leg: Leg = WHOLE,
     ) -> None:
-        self.chains, self.plan = chains, plan
+        self.chains, self.plan, self.leg = chains, plan, leg
         self.record, self.memory, self.view, self.observer = record, memory, view, observer
         self.metrics: dict[str, float] = {}  # of the first chain's last chunk
+        self.interrupted = False
 
     def go(self, stop: threading.Event | None = None) -> None:
-        """Chunks of steps, chain after chain, until the plan is done or ``stop`` is set.
+        """Chunks of steps, chain after chain, until the leg is done or ``stop`` is set.
 
         Raises:
             SamplingError: A chain failed; draws of other chains are kept.
         """
-        runs = dict(enumerate(chunks(chain, self.plan) for chain in self.chains))
+        end, began = self.leg.end(self.plan.total), time.monotonic()
+        runs = dict(enumerate(chunks(chain, self.plan, end) for chain in self.chains))
         try:
-            while runs and not _is_set(stop):
+            while runs and not _is_set(stop) and not self.leg.is_over(began):
                 for index in list(runs):
                     chunk = next(runs[index], None)
                     if chunk is None:
@@ -60,6 +65,7 @@ class Loop:
                         break
                 if self.record is not None and self.record.due:
                     self.record.checkpoint(self.plan)
+            self.interrupted = _is_set(stop) and any(chain.count < end for chain in self.chains)
         finally:
             for chain in self.chains:
                 chain.close()
@@ -81,21 +87,27 @@ class Loop:
             self.metrics = chunk.metrics
         if self.view is not None:
             done = sum(chain.count for chain in self.chains)
-            self.view.update(phase, chunk.metrics, done, self.plan.total * len(self.chains))
+            end = self.leg.end(self.plan.total)
+            self.view.update(phase, chunk.metrics, done, end * len(self.chains))
         if self.observer is not None:
             self.observer(index, chunk, self.plan)
 
 
-def chunks(chain: Chain, plan: Plan) -> Iterator[Chunk]:
+def chunks(chain: Chain, plan: Plan, end: int | None = None) -> Iterator[Chunk]:
     """Carry one chain through a plan, from where it stands, in chunks of about half a second.
 
     The draws do not depend on where the chunks are cut. The last chunk is the one that has a failure.
+
+    Args:
+        chain: The chain.
+        plan: What happens at each step.
+        end: The count to stop at, if that is before the plan's end.
     """
     chain.begin(plan)
-    pace = Pace()
-    while chain.count < plan.total:
+    pace, end = Pace(), plan.total if end is None else end
+    while chain.count < end:
         before, begun = chain.count, time.perf_counter()
-        chunk = chain.advance(*plan.chunk(before, pace.steps, chain.room))
+        chunk = chain.advance(*plan.chunk(before, min(pace.steps, end - before), chain.room))
         pace.learn(chain.count - before, time.perf_counter() - begun)
         yield chunk
         if chunk.failure is not None:

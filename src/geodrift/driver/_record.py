@@ -3,17 +3,18 @@
 import itertools
 import json
 import time
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from geodrift._errors import InputError
 from geodrift.driver._chain import Chain, Chunk
 from geodrift.driver._checkpoint import Checkpoint
 from geodrift.driver._plan import Plan
-from geodrift.driver._run import Run
-from geodrift.files import sync_directory
+from geodrift.driver._run import DRAWS, METRICS, Run
+from geodrift.driver._survey import check_whole
+from geodrift.files import room_for, sync_directory
 
 CHECKPOINT_SECONDS = 5.0
 
@@ -28,27 +29,29 @@ class Record:
         chains: Of the run, as made for its start.
 
     Raises:
-        InputError: The settings were changed since the run began, or a file is damaged.
+        InputError: A file of the run is damaged, missing, or was changed; nothing was written.
     """
 
     def __init__(self, run: Run, chains: Sequence[Chain]) -> None:
         self.run, self.chains = run, chains
+        # Imported here: zarr takes half a second.
+        from geodrift.driver._draw_store import DrawStore
+
+        check_whole(run.path)
+        run.check_not_ended()
         checkpoint = run.read_checkpoint()
         self.info: dict[str, Any] = (
-            {"metrics_bytes": 0, "seconds": 0.0, "identity": run.config.get("identity")}
-            if checkpoint is None
-            else checkpoint.info
+            {"metrics_bytes": 0, "metrics_sum": 0, "seconds": 0.0} if checkpoint is None else checkpoint.info
         )
         self.resumed = checkpoint is not None
-        if self.info["identity"] != run.config.get("identity"):
-            raise InputError(f"run {run.path}: its settings in config.json were changed after it began")
         if checkpoint is not None:
             for chain, state in zip(chains, checkpoint.states, strict=True):
                 chain.restore(state)
         ends = list(itertools.accumulate(chain.num_chains for chain in chains))
         rows = [slice(end - chain.num_chains, end) for chain, end in zip(chains, ends, strict=True)]
-        self.store = run.open_store(rows)
-        self._metrics_file = run.path / "metrics.jsonl"
+        self.store = DrawStore(run.path / DRAWS, rows, checkpoint.known if checkpoint else None)
+        self.store.truncate()
+        self._metrics_file = run.path / METRICS
         if self._metrics_file.exists():
             with self._metrics_file.open("r+b") as stream:
                 stream.truncate(self.info["metrics_bytes"])
@@ -76,9 +79,10 @@ class Record:
         self.store.append(index, chunk.draws, chain.variables)
         entry = {"chain": index, "count": chain.count, "phase": phase, "seconds": round(self.seconds, 3)}
         line = (json.dumps(entry | finite(chunk.metrics)) + "\n").encode()
-        with self._metrics_file.open("ab") as stream:
+        with room_for(self._metrics_file, len(line)), self._metrics_file.open("ab") as stream:
             stream.write(line)
         self.info["metrics_bytes"] += len(line)
+        self.info["metrics_sum"] = zlib.crc32(line, self.info["metrics_sum"])
         if self._pace_from is None:
             # From the end of the first chunk: that one compiled.
             self._pace_from = (time.monotonic(), self._done())
@@ -98,7 +102,7 @@ class Record:
         }
         info = self.info | {"seconds": self.seconds}
         states, snapshots = zip(*((chain.state(), chain.snapshot()) for chain in self.chains), strict=True)
-        self.run.write_checkpoint(Checkpoint(list(states), info, snapshots))
+        self.run.write_checkpoint(Checkpoint(list(states), info, snapshots, self.store.known))
         self._saved = time.monotonic()
 
     def summarise(self, *, finished: bool, metrics: dict[str, float], failure: str | None = None) -> None:

@@ -2,10 +2,11 @@
 
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,34 +15,34 @@ from geodrift.driver._checkpoint import (
     Checkpoint,
     read_checkpoint,
     read_info,
+    read_known,
     read_snapshot,
     write_checkpoint,
 )
-from geodrift.files import new_directory, read_json, write_json
+from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged
+from geodrift.driver._run_config import (
+    CONFIG,
+    Labels,
+    damage_of_file,
+    holds_results,
+    read_config,
+    read_labels,
+    write_new,
+)
+from geodrift.files import Damage, new_directory, write_sealed
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from geodrift.driver._draw_store import DrawStore
-
-FORMAT_VERSION = 2
-_WHAT = "a run directory"
-# What `geodrift.sample` kept before it wrote run directories.
-_OLD_CHECKPOINT = "checkpoint.json"
-
-
-class Labels(NamedTuple):
-    """Names of the places along a dimension of the draws, kept as text, one a line."""
-
-    dimension: str
-    file: str
-    names: Sequence[str]
+CHECKPOINT, DRAWS, METRICS, SUMMARY = "checkpoint/state.npz", "draws.zarr", "metrics.jsonl", "summary.json"
 
 
 class Run:
     """A run directory, for reading; `geodrift.sample` and `geodrift.driver.fit_to_run` write draws into it.
 
-    Made by `Run.create` or opened by `Run.open` (`geodrift.load`).
+    Made by `Run.create` or opened by `Run.open` (`geodrift.load`). What is read is compared with the checksum
+    that was written with it; a file that is missing, damaged, or of another run is an `InputError` that names
+    it.
 
     Attributes:
         path: The directory.
@@ -71,19 +72,8 @@ class Run:
         Raises:
             InputError: Something stands at `path`.
         """
-        from geodrift import __version__  # not yet set when this module is imported
-
-        header = {
-            "format": "geodrift-run",
-            "format_version": FORMAT_VERSION,
-            "geodrift": __version__,
-        }
-        files = {kept.dimension: {"file": kept.file, "lines": len(kept.names)} for kept in labels}
         with new_directory(Path(path)) as folder:
-            for kept in labels:
-                text = "\n".join(kept.names) + "\n"
-                (folder / kept.file).write_text(text, encoding="utf-8", newline="\n")
-            write_json(folder / "config.json", header | config | {"labels": files} | fill(folder))
+            write_new(folder, config, labels, fill)
         return cls.open(path)
 
     @classmethod
@@ -91,31 +81,11 @@ class Run:
         """Open a run directory.
 
         Raises:
-            InputError: Not a run directory, one cut off half-way, or one of another format.
+            InputError: Not a run directory, one of another format, or one that is damaged.
         """
         path = Path(path)
-        if not path.exists():
-            raise InputError(f"run {path} does not exist")
-        if (path / _OLD_CHECKPOINT).is_file():
-            raise InputError(
-                f"{path} is a checkpoint of an older geodrift, which this one does not read: finish it with"
-                " the version that began it, or begin anew in another directory"
-            )
-        config = read_json(path / "config.json", _WHAT)
-        version = config.get("format_version")
-        if config.get("format") != "geodrift-run" or not isinstance(version, int):
-            raise InputError(f"{path} is not {_WHAT}: its config.json is of something else")
-        if version != FORMAT_VERSION:
-            age, wanted = ("newer", "a newer geodrift") if version > FORMAT_VERSION else (
-                "older", f"geodrift {config.get('geodrift', 'of that time')}"
-            )  # fmt: skip
-            raise InputError(
-                f"{path} has run format {version}, {age} than the one this geodrift reads ({FORMAT_VERSION}):"
-                f" read it with {wanted}, or fit anew"
-            )
-        return cls(
-            path, config, {name: _read_labels(path, **kept) for name, kept in config["labels"].items()}
-        )
+        config = read_config(path)
+        return cls(path, config, read_labels(path, config))
 
     @property
     def num_chains(self) -> int:
@@ -124,15 +94,31 @@ class Run:
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether the run was planned; one killed before has no `state`."""
-        return self._checkpoint.is_file()
+        """Whether the run was planned; one killed before has no `state`.
+
+        Raises:
+            InputError: The checkpoint is gone, from a run that had one.
+        """
+        if self._checkpoint.is_file():
+            return True
+        if holds_results(self.path):
+            raise damaged(self.path, Damage(self._checkpoint, MISSING))
+        return False
 
     @property
     def state(self) -> dict[str, Any]:
         """Where the run stands: `plan`, `draws` and `counts` of each chain, `total` steps, seconds."""
         if not self.has_checkpoint:
             raise InputError(f"run {self.path} has no checkpoint: it ended before the first; go on with it")
-        return read_info(self._checkpoint)
+        return self._own(read_info(self._checkpoint))
+
+    def check_not_ended(self) -> None:
+        """Raise InputError where a repair has left draws, but no state from which the run could go on."""
+        if self.has_checkpoint and "ended" in self.state:
+            raise InputError(
+                f"run {self.path} cannot be resumed, {self.state['ended']}: its {self.num_draws:,} draws of"
+                " each chain can be read; a new run of the same settings and length has all of them again"
+            )
 
     @property
     def num_draws(self) -> int:
@@ -144,9 +130,12 @@ class Run:
         """Posterior draws, read when used: each variable [chain, draw, ...] in its group."""
         # Imported here: xarray and zarr take half a second.
         from geodrift.driver._draw_store import open_draws
+        from geodrift.driver._draws_check import open_checked
 
-        number = self._need_draws()
-        return open_draws(self.path / "draws.zarr", number, self.labels)
+        self._need_draws()
+        info, known = read_known(self._checkpoint)
+        store = open_checked(self.path, self.path / DRAWS, known)
+        return open_draws(store, min(self._own(info)["draws"]), self.labels)
 
     def stacked(self, name: str) -> np.ndarray:
         """Draws of a variable of all chains one after the other, in memory, [draw, ...]."""
@@ -156,79 +145,89 @@ class Run:
     @property
     def metrics(self) -> list[dict[str, Any]]:
         """What was measured on the way, one entry a chunk of steps."""
-        size = self.state["metrics_bytes"]
-        if not size:
-            return []
-        with (self.path / "metrics.jsonl").open("rb") as stream:
-            return [json.loads(line) for line in stream.read(size).splitlines()]
+        info = self.state
+        content = metrics_of(self.path, info)
+        if content is None:
+            raise damaged(self.path, Damage(self.path / METRICS, CHANGED))
+        return [json.loads(line) for line in content.splitlines()]
 
     def snapshot(self, chain: int) -> dict[str, np.ndarray]:
         """What a chain of the run left of its last state for a reader, besides the draws; often nothing."""
         self._need_draws()
         return read_snapshot(self._checkpoint, chain)
 
+    def file(self, name: str) -> Path:
+        """A file that was written when the run was made, as it was written."""
+        damage = damage_of_file(self.path, self.config, name)
+        if damage is not None:
+            raise damaged(self.path, damage)
+        return self.path / name
+
     def update_config(self, **values: Any) -> None:
         """Replace entries of `config.json`."""
-        self.config = self.config | values
-        write_json(self.path / "config.json", self.config, overwrite=True)
+        self.config = write_sealed(self.path / CONFIG, self.config | values, overwrite=True)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write `summary.json`."""
-        write_json(self.path / "summary.json", summary, overwrite=True)
-
-    def open_store(self, rows: Sequence[slice]) -> "DrawStore":
-        """The draws, for appending, cut back to the last checkpoint; see `DrawStore`."""
-        from geodrift.driver._draw_store import DrawStore
-
-        counts = self.state["draws"] if self.has_checkpoint else None
-        store = DrawStore(self.path / "draws.zarr", rows, counts)
-        store.truncate()
-        return store
+        write_sealed(self.path / SUMMARY, {"run": self.config["id"]} | summary, overwrite=True)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint."""
-        write_checkpoint(self._checkpoint, checkpoint)
+        told = {"run": self.config["id"], "config": self.config}
+        write_checkpoint(self._checkpoint, checkpoint._replace(info=checkpoint.info | told))
 
     def read_checkpoint(self) -> Checkpoint | None:
         """The last checkpoint; None before the first."""
-        return read_checkpoint(self._checkpoint) if self.has_checkpoint else None
+        if not self.has_checkpoint:
+            return None
+        checkpoint = read_checkpoint(self._checkpoint)
+        self._own(checkpoint.info)
+        return checkpoint
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from writing to the run; the lock ends with the process, however it ends."""
-        descriptor = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
-        try:
-            _lock(descriptor, self.path)
+        with locked(self.path):
             yield
-        finally:
-            os.close(descriptor)
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, kind={self.config['kind']!r}, chains={self.num_chains})"
 
     @property
     def _checkpoint(self) -> Path:
-        return self.path / "checkpoint" / "state.npz"
+        return self.path / CHECKPOINT
 
-    def _need_draws(self) -> int:
-        number = self.num_draws
-        if number == 0:
+    def _own(self, info: dict[str, Any]) -> dict[str, Any]:
+        """What a checkpoint tells, if it is of this run."""
+        if info["run"] != self.config["id"]:
+            raise damaged(self.path, Damage(self._checkpoint, f"{OF_ANOTHER} than {CONFIG}"))
+        return info
+
+    def _need_draws(self) -> None:
+        if self.num_draws == 0:
             raise InputError(f"run {self.path} has no draws yet: it is still in warm-up; go on with it")
-        if not (self.path / "draws.zarr" / "posterior" / "zarr.json").is_file():
-            raise InputError(f"run {self.path} is incomplete: draws.zarr is missing or cut off")
-        return number
 
 
-def _read_labels(path: Path, file: str, lines: int) -> list[str]:
+def metrics_of(path: Path, info: dict[str, Any]) -> bytes | None:
+    """The part of a run's metrics that its checkpoint counts; None where it is not as it was written."""
+    size = info["metrics_bytes"]
     try:
-        names = (path / file).read_text(encoding="utf-8").split("\n")
+        with (path / METRICS).open("rb") as stream:
+            content = stream.read(size)
     except FileNotFoundError:
-        raise InputError(f"run {path} is incomplete: {file} is missing") from None
-    except UnicodeDecodeError:
-        raise InputError(f"run {path} was cut off or changed: {file} is not UTF-8 text") from None
-    if names[-1] or len(names) - 1 != lines:
-        raise InputError(f"run {path} was cut off or changed: {file} should have {lines} lines")
-    return names[:-1]
+        content = b""
+    return content if len(content) == size and zlib.crc32(content) == info["metrics_sum"] else None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """See `Run.locked`."""
+    descriptor = os.open(path / ".lock", os.O_CREAT | os.O_RDWR)
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, path: Path) -> None:

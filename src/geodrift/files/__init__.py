@@ -13,3 +13,10 @@ from geodrift.files._contents import read_json as read_json
 from geodrift.files._contents import write_arrays as write_arrays
 from geodrift.files._contents import write_json as write_json
 from geodrift.files._damage import Damage as Damage
+from geodrift.files._full_disk import StorageFullError as StorageFullError
+from geodrift.files._full_disk import in_units as in_units
+from geodrift.files._full_disk import room_for as room_for
+from geodrift.files._sealed import SEAL as SEAL
+from geodrift.files._sealed import check_seal as check_seal
+from geodrift.files._sealed import read_sealed as read_sealed
+from geodrift.files._sealed import write_sealed as write_sealed

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from geodrift._errors import InputError
+from geodrift.files._full_disk import room_for
 from geodrift.files._partials import partial
 
 
@@ -29,16 +30,22 @@ def sync_tree(path: Path) -> None:
         sync_directory(Path(folder))
 
 
-def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object]) -> None:
+def replace_file(
+    path: Path, temporary: Path, write: Callable[[BinaryIO], object], needed: int | None = None
+) -> None:
     """Write under a temporary name, flush to the disk, then rename; what fails leaves nothing behind.
 
     Args:
         path: The file, which may exist.
         temporary: A name in the same directory.
         write: Writes the contents.
+        needed: Bytes of the contents, told where there is no room for them.
+
+    Raises:
+        StorageFullError: The disk is full.
     """
     try:
-        with temporary.open("wb") as stream:
+        with room_for(path, needed), temporary.open("wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
@@ -50,17 +57,29 @@ def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object
     sync_directory(path.absolute().parent)
 
 
-def write_file(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = False) -> None:
+def write_file(
+    path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = False, needed: int | None = None
+) -> None:
     """Write a file under a temporary name, make it durable, then rename it to `path`; parents are made.
 
     What killed processes have left under temporary names of `path` is removed.
+
+    Args:
+        path: The file.
+        write: Writes the contents.
+        overwrite: Whether the file may exist.
+        needed: Bytes of the contents, told where there is no room for them.
+
+    Raises:
+        InputError: The file exists.
+        StorageFullError: The disk is full.
     """
     path = Path(path)
     if not overwrite:
         refuse_existing(path)
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with partial(path) as temporary:
-        replace_file(path, temporary, write)
+        replace_file(path, temporary, write, needed)
 
 
 @contextmanager
@@ -72,14 +91,16 @@ def new_directory(path: Path) -> Iterator[Path]:
 
     Raises:
         InputError: Something stands at `path` already.
+        StorageFullError: The disk is full.
     """
     path = Path(path)
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with partial(path, directory=True) as temporary:
         try:
-            yield temporary
-            sync_tree(temporary)
+            with room_for(temporary, then=f"nothing is left at {path}"):
+                yield temporary
+                sync_tree(temporary)
             refuse_existing(path)
             temporary.rename(path)
         except BaseException:

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import lzma
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -13,6 +16,14 @@ import numpy as np
 from geodrift._errors import InputError
 from geodrift.files._atomic import write_file
 
+# What numpy and zipfile raise for a damaged .npz. Flags of a zip entry ask for decryption (RuntimeError) or
+# for what zipfile does not have (NotImplementedError); a header can tell any size (MemoryError,
+# OverflowError) and be no Python literal (SyntaxError, TypeError).
+_DAMAGE = (
+    ValueError, KeyError, EOFError, OSError, RuntimeError, MemoryError, OverflowError, SyntaxError, TypeError,
+    AttributeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError,
+)  # fmt: skip
+
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: bool = False) -> None:
     """Write a .npz of plain arrays by `write_file`."""
@@ -21,7 +32,8 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, overwrite: boo
         if value.dtype.hasobject:
             raise TypeError(f"{name} is an array of Python objects, which is not stored")
     saved: dict[str, Any] = dict(arrays)
-    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite)
+    size = sum(array.nbytes for array in saved.values())
+    write_file(path, lambda stream: np.savez(stream, **saved), overwrite=overwrite, needed=size)
 
 
 def read_arrays(
@@ -35,19 +47,26 @@ def read_arrays(
         wanted: Whether to read the array of this name; default all.
 
     Raises:
-        InputError: It is damaged.
+        InputError: It is missing or damaged.
     """
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files if wanted(name)}
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{what} {path} is damaged ({error})") from None
+        with path.open("rb") as stream:
+            if stream.read(2) != b"PK":  # numpy takes anything else for a pickle
+                raise ValueError("not a zip file")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files if wanted(name)}
+    except FileNotFoundError:
+        raise InputError(f"{what} {path} is missing") from None
+    except _DAMAGE as error:
+        raise InputError(f"{what} {path} is damaged ({error or type(error).__name__})") from None
 
 
 def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:
     """Write JSON by `write_file`; numpy scalars become plain numbers."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
-    write_file(path, lambda stream: stream.write(text.encode()), overwrite=overwrite)
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=plain) + "\n"
+    content = text.encode()
+    write_file(path, lambda stream: stream.write(content), overwrite=overwrite, needed=len(content))
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
@@ -66,7 +85,7 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
         raise InputError(f"{path.parent} is not {what}: it has no {path.name}") from None
     except NotADirectoryError:
         raise InputError(f"{path.parent} is not {what}: it is not a directory") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged or was cut off: it is not valid JSON") from None
     if not isinstance(value, dict):
         raise InputError(f"{path} is damaged: it should hold a JSON object")
@@ -79,7 +98,8 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """NumPy's numbers and arrays, and paths, as JSON has them; for ``json.dumps(default=...)``."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._chain import ModelChain as ModelChain
     from geodrift.models.kit._facade import Facade as Facade
     from geodrift.models.kit._held_out import HeldOutScore as HeldOutScore
+    from geodrift.models.kit._memory import needs_of as needs_of
     from geodrift.models.kit._model import Model as Model
     from geodrift.models.kit._model import Summary as Summary
     from geodrift.models.kit._runs import corpus_of as corpus_of
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from geodrift.models.kit._runs import document_rows as document_rows
     from geodrift.models.kit._runs import fit as fit
     from geodrift.models.kit._runs import make_chains as make_chains
-    from geodrift.models.kit._runs import memory_needed as memory_needed
     from geodrift.models.kit._settings import ModelSettings as ModelSettings
     from geodrift.models.kit._settings import Setting as Setting
     from geodrift.models.kit._settings import setting as setting
+    from geodrift.models.kit._verified import damage_of_corpus as damage_of_corpus
+    from geodrift.models.kit._verified import damage_of_run as damage_of_run
+    from geodrift.models.kit._verified import repair_run as repair_run
 
 __getattr__, __all__ = lazy(__name__, __file__)

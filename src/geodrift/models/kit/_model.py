@@ -50,6 +50,7 @@ class Model:
         demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
         may_be_negative: Whether documents may have negative entries under given settings.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
+        memory_of_compiling: Bytes that the compilers take besides; measured by `benchmarks/models/memory.py`.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Model:
     demo_settings: tuple[str, ...] = ()
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     memory_of_a_step: float = 2.0
+    memory_of_compiling: int = 60_000_000
 
     def answers(self) -> "Answers":
         """The working part, imported now."""

@@ -1,7 +1,5 @@
 """Run directories of models: made of a config and a corpus, and taken up again."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +16,9 @@ from geodrift.models.kit._model import KIND, Model
 if TYPE_CHECKING:
     from rich.console import Console
 
-_FREQUENCIES = "document-frequencies.npy"
-_CORPUS = "corpus"
+FREQUENCIES = "document-frequencies.npy"
+CORPUS = "corpus"
+VOCABULARY = "vocabulary.txt"
 
 
 def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[ModelChain]:
@@ -49,66 +48,46 @@ def create_run(
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
-    resolved = chains[0].settings.to_dict()
-    names = ("seed", "chains", "held_out")
-    identity = {name: config[name] for name in names} | {"model": model.name, "settings": resolved}
-    header = identity | {
+    header = {name: config[name] for name in ("seed", "chains", "held_out")} | {
         "kind": KIND,
+        "model": model.name,
+        "settings": chains[0].settings.to_dict(),
         "documents": training.num_documents,
         "words": corpus.num_words,
         "text_options": corpus.manifest["made"].get("options"),
     }
 
     def fill(folder: Path) -> dict[str, Any]:
-        np.save(folder / _FREQUENCIES, np.asarray(training.document_frequencies, dtype=np.int64))
-        inside = corpus.save(folder / _CORPUS) if corpus.path is None else corpus
-        place = _CORPUS if corpus.path is None else str(corpus.path.resolve())
-        return {
-            "corpus": {"path": place, "checksum": inside.checksum},
-            "identity": _digest(identity | {"corpus": inside.checksum}),
-        }
+        np.save(folder / FREQUENCIES, frequencies_of(training))
+        inside = corpus.save(folder / CORPUS) if corpus.path is None else corpus
+        place = CORPUS if corpus.path is None else str(corpus.path.resolve())
+        return {"corpus": {"path": place, "checksum": inside.checksum}}
 
-    return Run.create(path, header, [Labels("word", "vocabulary.txt", corpus.vocabulary)], fill)
-
-
-def check_identity(run: Run) -> None:
-    """Raise InputError where `config.json` was changed after the run was made."""
-    names = ("seed", "chains", "held_out", "model", "settings")
-    identity = {name: run.config.get(name) for name in names}
-    found = _digest(identity | {"corpus": run.config["corpus"]["checksum"]})
-    if found != run.config.get("identity"):
-        raise InputError(f"run {run.path}: its settings in config.json were changed after it was made")
+    return Run.create(path, header, [Labels("word", VOCABULARY, corpus.vocabulary)], fill)
 
 
 def corpus_of(run: Run) -> Corpus:
-    """The corpus of a run.
+    """The corpus of a run, compared with its manifest.
 
     Raises:
-        InputError: It is gone, or no longer the one that was fitted.
+        InputError: It is gone, damaged, or no longer the one that was fitted.
     """
     place = run.path / run.config["corpus"]["path"]
     corpus = Corpus.open(place)
     if corpus.checksum != run.config["corpus"]["checksum"]:
         raise InputError(f"corpus {place} is not the one run {run.path} was fitted to (checksum differs)")
+    corpus.verify()
     return corpus
+
+
+def frequencies_of(training: Corpus | CorpusView) -> Int[np.ndarray, " V"]:
+    """In how many documents each word occurs, as it is kept in a run."""
+    return np.asarray(training.document_frequencies, dtype=np.int64)
 
 
 def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
     """In how many training documents each word occurs."""
-    try:
-        return np.load(run.path / _FREQUENCIES, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"run {run.path} is incomplete: {_FREQUENCIES} is missing") from None
-
-
-def memory_needed(model: Model, chains: list[ModelChain], num_draws: int) -> tuple[int, int]:
-    """Bytes of memory that the chains take while they move, and bytes of disk that draws may take."""
-    state = sum(np.asarray(a).nbytes for chain in chains for a in chain.state().values())
-    draw = sum(
-        int(np.prod([size or 1 for size in variable.shape])) * np.dtype(variable.dtype).itemsize
-        for variable in chains[0].variables.values()
-    )
-    return int(model.memory_of_a_step * state), num_draws * draw * len(chains) + state
+    return np.load(run.file(FREQUENCIES), allow_pickle=False)
 
 
 def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matrix:
@@ -131,9 +110,4 @@ def fit(
     console: "Console | None" = None,
 ) -> FitResult:
     """Start or continue a run of a model; see `geodrift.driver.fit_to_run`."""
-    check_identity(run)
     return fit_to_run(chains, run, length, console=console)
-
-
-def _digest(identity: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models.kit._component_answers import Draws
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
@@ -34,13 +33,13 @@ class LatentDirichletAnswers(TopicAnswers):
         """By Bhattacharyya's coefficient."""
         return common_order(topics)
 
-    def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
+    def expected_topics(
+        self, run: Run, topics: Float[np.ndarray, "N K V"]
+    ) -> Float[np.ndarray, "K V"] | None:
         """The mean given the assignments of the first chain's last state, matched with the draws' mean."""
         kept = run.snapshot(0)
         if "expected_topics" not in kept:
-            raise InputError(
-                f"run {run.path} was written by another version: its expected topics are missing"
-            )
+            return None
         return in_order_of(kept["expected_topics"], mean_topics(topics))
 
     def score(

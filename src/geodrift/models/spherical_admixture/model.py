@@ -31,4 +31,5 @@ MODEL = Model(
     may_be_negative=lambda settings: settings.get("weighting") == "none",
     # A step holds the old state, the new one, the gradient and the noise.
     memory_of_a_step=4.0,
+    memory_of_compiling=160_000_000,  # XLA, besides LLVM
 )

@@ -15,10 +15,16 @@ class TopicAnswers(ComponentAnswers):
     variable = "topics"
 
     @abc.abstractmethod
-    def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
-        """One estimate of the topics, in the order of the aligned draws ``topics``."""
+    def expected_topics(
+        self, run: Run, topics: Float[np.ndarray, "N K V"]
+    ) -> Float[np.ndarray, "K V"] | None:
+        """One estimate of the topics, in the order of the aligned draws ``topics``.
+
+        None where it stands in a state that was lost: a repaired run may have draws alone.
+        """
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The same as for all models of components, and one estimate of the topics."""
         exported = super().export(run)
-        return exported | {"expected_topics": self.expected_topics(run, exported["topics"])}
+        expected = self.expected_topics(run, exported["topics"])
+        return exported if expected is None else exported | {"expected_topics": expected}

@@ -1,0 +1,53 @@
+"""The command that compares what was written with what is there: verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geodrift.cli._root import app
+
+
+@app.command(epilog="Example: geodrift verify articles-20 --repair")
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A run or a corpus directory.")],
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="Of a run: keep all draws that are whole, and make them readable. What is replaced or "
+            "removed is kept in RUN/damaged. A corpus is never changed.",
+        ),
+    ] = False,
+) -> None:
+    """Say which files of a run or a corpus are not as they were written; exit status 1 if there are any."""
+    from geodrift.cli import UsageError
+    from geodrift.models.kit import damage_of_corpus, damage_of_run, repair_run
+
+    is_corpus = (path / "manifest.json").exists()
+    if is_corpus and repair:
+        raise UsageError(f"{path} is a corpus, which --repair does not change: make it anew from its source")
+    damage = damage_of_corpus(path) if is_corpus else damage_of_run(path)
+    for found in damage:
+        print(found)
+    if damage and repair:
+        for line in repair_run(path):
+            print(f"repaired: {line}")
+        damage = damage_of_run(path)
+        for found in damage:
+            print(f"cannot be repaired: {found}")
+    if damage:
+        raise typer.Exit(1)
+    print(f"{path}: every file is as it was written" + _what_a_run_holds(path, is_corpus))
+
+
+def _what_a_run_holds(path: Path, is_corpus: bool) -> str:
+    if is_corpus:
+        return ""
+    from geodrift.driver import Run
+
+    run = Run.open(path)
+    if not run.has_checkpoint:
+        return "; it has not begun"
+    draws = f"; {run.num_draws:,} draws of each of {run.num_chains} chain(s)"
+    return draws + (f"; it cannot be resumed, {run.state['ended']}" if "ended" in run.state else "")
