@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from geodrift import __version__
+from geodrift._terminal import show
 
 app = typer.Typer(
     name="geodrift",
@@ -19,7 +20,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"geodrift {__version__}")
+        show(f"geodrift {__version__}")
         raise typer.Exit
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from geodrift._errors import InputError
+from geodrift._terminal import progress_console
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chain
 from geodrift.driver._loop import Loop
@@ -45,6 +46,8 @@ class FitResult(NamedTuple):
     """Time from the first step to the end, of this call."""
     metrics: dict[str, float]
     """The last ones of the first chain."""
+    stopped_by: int | None = None
+    """Number of the signal that interrupted it: SIGINT (Ctrl-C) or SIGTERM."""
 
 
 def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
@@ -95,7 +98,7 @@ def fit_to_run(
         SamplingError: A chain failed; the run is kept as of its last checkpoint.
         StorageFullError: The disk is full.
     """
-    view = ProgressView(console or _stderr(), chains[0].shown_metrics, after=0.0)
+    view = ProgressView(console or progress_console(), chains[0].shown_metrics, after=0.0)
 
     def plan_of_run(record: Record) -> Plan:
         plan = _extended(record, length) if record.resumed else _planned(record, length)
@@ -105,7 +108,12 @@ def fit_to_run(
     loop = carry_out(chains, plan_of_run, view, run=run)
     info = loop.record.info
     return FitResult(
-        not loop.done, min(info["counts"]), min(info["draws"]), loop.record.seconds_of_call, loop.metrics
+        not loop.done,
+        min(info["counts"]),
+        min(info["draws"]),
+        loop.record.seconds_of_call,
+        loop.metrics,
+        loop.stopped_by,
     )
 
 
@@ -134,9 +142,3 @@ def _extended(record: Record, length: Length | None) -> Plan:
             f"run {record.run.path} has done its plan; say how much longer with --seconds or --steps"
         )
     return plan if steps is None or steps <= left else plan.extended(plan.total + steps - left)
-
-
-def _stderr() -> "Console":
-    from rich.console import Console
-
-    return Console(stderr=True)

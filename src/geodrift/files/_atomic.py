@@ -1,13 +1,14 @@
 """A file or a directory on disk that is the old one or the new one at any moment, never a mixture."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from geodrift._errors import InputError
+from geodrift.files._full_disk import full_disk_named
+from geodrift.files._partials import partial
 
 
 def sync_directory(path: Path) -> None:
@@ -36,15 +37,12 @@ def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object
         temporary: A name in the same directory.
         write: Writes the contents.
     """
-    try:
+    with partial(temporary), full_disk_named(path, temporary):
         with temporary.open("wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     # The rename itself lies in the directory, which must reach the disk too.
     sync_directory(path.absolute().parent)
 
@@ -71,15 +69,12 @@ def new_directory(path: Path) -> Iterator[Path]:
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     temporary = path.absolute().parent / f".{path.name}.partial-{os.getpid()}"
-    temporary.mkdir()
-    try:
+    with partial(temporary), full_disk_named(path, temporary):
+        temporary.mkdir()
         yield temporary
         sync_tree(temporary)
         refuse_existing(path)
         temporary.rename(path)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
     sync_directory(path.absolute().parent)
 
 
