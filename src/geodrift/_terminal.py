@@ -69,7 +69,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 def _write(stream: IO[str], text: str) -> None:
     """Text and a newline, at once; letters that the stream's encoding does not have are written out."""
-    encoding = stream.encoding or "utf-8"
+    encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         stream.flush()

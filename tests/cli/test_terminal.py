@@ -5,30 +5,18 @@ import io
 import json
 import subprocess
 import sys
-import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from harness import steering
 
 from geodrift import _terminal
 from geodrift.driver._progress import ProgressView
 
 PACKAGE = Path(_terminal.__file__).parent
 HOSTILE = "a\x1b[31mred\x07\x9b2J\x7f\u202eoverride\u2067isolate\u200fmark\udc80"
-DIRECTION = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-
-
-def steers(text):
-    """The characters of a text that a terminal obeys, newlines left out."""
-    return [
-        c
-        for c in text
-        if (unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") and c != "\n")
-        or unicodedata.bidirectional(c) in DIRECTION
-        or c in "\u200e\u200f\u061c"
-    ]
 
 
 def writes_itself(tree):
@@ -61,8 +49,8 @@ def test_the_test_above_sees(line):
 
 def test_every_character_that_steers_is_written_out():
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
-    assert steers(everything)
-    assert steers(_terminal.visible(everything)) == []
+    assert steering(everything)
+    assert steering(_terminal.visible(everything)) == []
     kept = "naïve Ωμέγα 日本語 עברית العربية नमस्ते 👩‍👩‍👧"
     assert _terminal.visible(kept) == kept
     assert _terminal.visible("a\x1b[31m\x9b\u202e\udc80\n") == r"a\x1b[31m\x9b\u202e\udc80\n"
@@ -73,7 +61,7 @@ def test_json_stays_json(capsys):
     for indent in (None, 2):
         _terminal.show_json(value, indent)
         out = capsys.readouterr().out
-        assert steers(out) == []
+        assert steering(out) == []
         assert "école" in out
         assert json.loads(out) == value
 
@@ -127,7 +115,7 @@ def test_words_and_names_reach_no_terminal_as_they_are(geodrift_cli, hostile_run
     ]
     for status, out, err in results:
         assert status == 0, err
-        assert steers(out + err) == []
+        assert steering(out + err) == []
     words = json.loads(results[2][1])["topics"][0]["words"]
     assert {word["word"] for word in words} <= {f"w{i}{HOSTILE[:-1]}" for i in range(6)}
     assert r"\x1b[31m" in results[1][1]
@@ -155,6 +143,6 @@ def test_errors_write_out_what_they_repeat(geodrift_cli, tmp_path, arguments):
     status, out, err = geodrift_cli(*(word.replace("FOLDER", str(tmp_path)) for word in arguments))
     assert status in (1, 2)
     assert out == ""
-    assert steers(err) == []
+    assert steering(err) == []
     assert "rror: " in err
     assert "Traceback" not in err
