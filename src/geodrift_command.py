@@ -5,12 +5,17 @@ import signal
 
 
 def main() -> None:
-    """Load the command line and run it; Ctrl-C and SIGTERM before that end the process with a line, too."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    """Load the command line and run it."""
+    end_at_signals()
     from geodrift.cli import main
 
     main()
+
+
+def end_at_signals() -> None:
+    """Ctrl-C and SIGTERM end the process with a line, until the command line has handlers of its own."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
 
 
 def _end(number: int, frame: object) -> None:

@@ -1,4 +1,4 @@
-"""Random cases for as long as one likes: campaign.py inputs|runs SECONDS [FIRST_SEED].
+"""Random cases for as long as one likes: campaign.py inputs|runs|kills|signals|disks SECONDS [FIRST_SEED].
 
 Each distinct fault is told once; inputs are kept below campaign/ in the form of `found/`."""
 
@@ -6,6 +6,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,7 +15,9 @@ import scipy.sparse as sp
 from found_cases import keep
 from harness import MOST_SECONDS, Worker
 from input_cases import play, random_case
+from interruptions import fresh, killed, on_a_full_disk, stopped
 from run_cases import Ground, faults_of_all_commands, must
+from tasks import prepare
 from valid_inputs import VOCABULARY, counts, saved
 
 
@@ -65,6 +69,25 @@ def runs(seconds: float, seed: int) -> None:
         told.summary(worker)
 
 
+def interruptions(case: Callable, seconds: float, seed: int) -> None:
+    """Kills, signals or full disks."""
+    told, met = Told(), 0
+    with tempfile.TemporaryDirectory() as scratch:
+        ground, folder = Path(scratch) / "ground", Path(scratch) / "case"
+        straight = prepare(ground)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            hits, faults = case(Random(seed), straight, ground, fresh(folder))
+            met += hits
+            told.statuses["cases"] += 1
+            for fault in faults:
+                if told.new((fault[:60],)):
+                    print(f"seed {seed}: {fault}", flush=True)
+            seed += 1
+    print(f"{met} met it at work")
+    told.summary()
+
+
 class Told:
     """What was seen, and how often."""
 
@@ -75,8 +98,10 @@ class Told:
         self.kinds[kind] += 1
         return self.kinds[kind] == 1
 
-    def summary(self, worker: Worker) -> None:
-        print(f"{sum(self.statuses.values())} cases, {dict(self.statuses)}, {worker.replaced} processes died")
+    def summary(self, worker: Worker | None = None) -> None:
+        print(f"{sum(self.statuses.values())} cases, {dict(self.statuses)}")
+        if worker is not None:
+            print(f"{worker.replaced} processes died")
         print(f"slowest {self.slowest}, largest {self.largest}")
         for kind, number in self.kinds.most_common():
             print(number, kind)
@@ -94,4 +119,6 @@ def make_warm(worker: Worker, folder: Path) -> Path:
 
 if __name__ == "__main__":
     kind, seconds, *first = sys.argv[1:]
-    {"inputs": inputs, "runs": runs}[kind](float(seconds), int(*first))
+    kinds = {"kills": killed, "signals": stopped, "disks": on_a_full_disk}
+    campaigns = {"inputs": inputs, "runs": runs} | {k: partial(interruptions, v) for k, v in kinds.items()}
+    campaigns[kind](float(seconds), int(*first))

@@ -10,7 +10,6 @@ from harness import Outcome, Worker, contents
 from mutations import HOSTILE, mutate
 from valid_inputs import Input, all_inputs, write
 
-# Inputs whose commands may use more: their own size counts.
 COMMANDS = ("corpus", "corpus", "corpus", "fit", "evaluate", "transform")
 
 
@@ -39,10 +38,11 @@ def random_case(random: Random) -> Case:
             "--text-field",
             random.choice(HOSTILE).decode("utf-8", "surrogateescape").replace("\0", ""),
         ]
-    return Case(files, _command(random.choice(COMMANDS), name, options))
+    return Case(files, command_words(random.choice(COMMANDS), name, options))
 
 
-def _command(command: str, name: str, options: list[str]) -> tuple[str, ...]:
+def command_words(command: str, name: str, options: list[str]) -> tuple[str, ...]:
+    """What is typed to have a command read the input of that name."""
     path = f"IN/{name}"
     if command == "corpus":
         return ("corpus", path, "--out", "OUT/corpus", *options)
