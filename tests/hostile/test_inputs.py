@@ -1,4 +1,4 @@
-"""Damaged inputs of every kind that a reader takes: no signal, no traceback, nothing written, within limits."""
+"""Damaged inputs of every kind that a reader takes: no signal, no traceback, nothing written."""
 
 import pytest
 from campaign import make_warm
