@@ -32,7 +32,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _end(number: int, frame: object) -> None:
-    from geodrift.files import remove_partials
+    from geodrift.files import remove_unfinished
 
     for other in STOPPING:
         signal.signal(other, signal.SIG_IGN)
@@ -44,6 +44,6 @@ def _end(number: int, frame: object) -> None:
             child.kill()
         for child in children:
             child.join()
-    remove_partials()
+    remove_unfinished()
     say_at_once(f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left")
     os._exit(128 + number)

@@ -9,7 +9,7 @@ _being_written: set[Path] = set()
 
 
 @contextmanager
-def partial(temporary: Path) -> Iterator[None]:
+def unfinished(temporary: Path) -> Iterator[None]:
     """Remove a file or directory if it still stands under its temporary name when the block ends."""
     temporary = temporary.absolute()
     _being_written.add(temporary)
@@ -20,7 +20,7 @@ def partial(temporary: Path) -> Iterator[None]:
         _being_written.discard(temporary)
 
 
-def remove_partials() -> None:
+def remove_unfinished() -> None:
     """Remove all that this process is writing under temporary names: it is about to end."""
     for temporary in list(_being_written):
         _remove(temporary)
