@@ -1,6 +1,6 @@
 """Random cases for as long as one likes: campaign.py inputs|runs|kills|signals|disks SECONDS [FIRST_SEED].
 
-Each distinct fault is told once; inputs are kept below campaign/ in the form of `found/`."""
+Each distinct fault is told once, and counted; inputs are kept below campaign/ in the form of `found/`."""
 
 import sys
 import tempfile
@@ -30,7 +30,7 @@ def make_run(worker: Worker, folder: Path) -> Path:
     return folder / "run"
 
 
-def inputs(seconds: float, seed: int) -> None:
+def inputs(seconds: float, seed: int) -> Counter:
     """Damaged inputs."""
     told = Told()
     with Worker() as worker, tempfile.TemporaryDirectory() as scratch:
@@ -48,10 +48,10 @@ def inputs(seconds: float, seed: int) -> None:
                     keep(case, Path("campaign") / f"{seed}")
                     print(f"seed {seed}: {fault}\n  {case.arguments}\n  {outcome.err[-600:]!r}", flush=True)
             seed += 1
-        told.summary(worker)
+        return told.summary(worker)
 
 
-def runs(seconds: float, seed: int) -> None:
+def runs(seconds: float, seed: int) -> Counter:
     """Damaged runs and corpora."""
     told = Told()
     with Worker() as worker, tempfile.TemporaryDirectory() as scratch:
@@ -66,10 +66,10 @@ def runs(seconds: float, seed: int) -> None:
                 if told.new((fault[:40], damaged.file)):
                     print(f"seed {seed}: {damaged}: {fault}", flush=True)
             seed += 1
-        told.summary(worker)
+        return told.summary(worker)
 
 
-def interruptions(case: Callable, seconds: float, seed: int) -> None:
+def interruptions(case: Callable, seconds: float, seed: int) -> Counter:
     """Kills, signals or full disks."""
     told, met = Told(), 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -85,7 +85,7 @@ def interruptions(case: Callable, seconds: float, seed: int) -> None:
                     print(f"seed {seed}: {fault}", flush=True)
             seed += 1
     print(f"{met} met it at work")
-    told.summary()
+    return told.summary()
 
 
 class Told:
@@ -98,13 +98,14 @@ class Told:
         self.kinds[kind] += 1
         return self.kinds[kind] == 1
 
-    def summary(self, worker: Worker | None = None) -> None:
+    def summary(self, worker: Worker | None = None) -> Counter:
         print(f"{sum(self.statuses.values())} cases, {dict(self.statuses)}")
         if worker is not None:
             print(f"{worker.replaced} processes died")
         print(f"slowest {self.slowest}, largest {self.largest}")
         for kind, number in self.kinds.most_common():
             print(number, kind)
+        return self.kinds
 
 
 def make_warm(worker: Worker, folder: Path) -> Path:
