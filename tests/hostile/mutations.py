@@ -135,7 +135,7 @@ def _array(member: bytes, what: str, random: Random) -> bytes:
             array = np.zeros(array.shape, kind)
     elif what == "shape":
         array = random.choice(
-            [array.reshape(-1, 1), array[:0], array.ravel()[:1].reshape(()), np.repeat(array, 3)]
+            [array.reshape(-1, 1), array.ravel()[:0], array.ravel()[:1].reshape(()), np.repeat(array, 3)]
         )
     elif array.size and array.dtype.kind in "iuf":
         wild = [value for value in EXTREMES if isinstance(value, int)]
