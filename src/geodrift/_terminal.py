@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def show_json(value: Any, indent: int | None = None) -> None:
     _write(sys.stdout, "\n".join(lines))
 
 
-def say(text: object, stream: IO[str] | None = None) -> None:
+def say(text: object, stream: Any = None) -> None:
     """One line on stderr, or on ``stream``."""
     _write(stream or sys.stderr, visible(text))
 
@@ -67,7 +67,7 @@ def _written_out(found: re.Match[str]) -> str:
     )
 
 
-def _write(stream: IO[str], text: str) -> None:
+def _write(stream: Any, text: str) -> None:
     """Text and a newline, at once; letters that the stream's encoding does not have are written out."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:

@@ -18,10 +18,11 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         show(f"geodrift {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
