@@ -94,21 +94,7 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     lines = "\n".join(["abc", "def", "ghi", "jkl", "mno", "pqr", "stu", "vwx", "yza"] * 3)
     for i in range(20):
         (tmp_path / f"{i}.txt").write_text(lines + f" own{i % 3}")
-    words = [
-        "fit",
-        "lda",
-        ".",
-        "--run",
-        "run",
-        "--topics",
-        "2",
-        "--seconds",
-        "100",
-        "--max-df",
-        "1.0",
-        "--min-df",
-        "1",
-    ]
+    words = ["fit", "lda", ".", "--run=run", "--topics=2", "--seconds=100", "--max-df=1.0", "--min-df=1"]
     code = f"import sys; from geodrift.cli import main; sys.argv[1:] = {words}; main()"
     process = start(code, tmp_path)
     while not (tmp_path / "run" / "metrics.jsonl").exists():
