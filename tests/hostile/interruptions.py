@@ -13,8 +13,6 @@ from random import Random
 from harness import steering
 from tasks import COMMAND, NAMES, Task, orphans, partials, start
 
-# Before, the process is an interpreter that starts.
-_BEFORE_IT_IS_OURS = 0.25
 _KILLED = ("fit", "fit", "fit", "sample", "corpus", "export")
 
 
@@ -45,7 +43,9 @@ def stopped(random: Random, straight: dict, ground: Path, folder: Path) -> tuple
     seconds = 4.0 if task is None else straight[name][1]
     process = start([COMMAND, *readers[name]], folder) if task is None else task.start()
     number = random.choice([signal.SIGINT, signal.SIGTERM])
-    time.sleep(random.uniform(_BEFORE_IT_IS_OURS, seconds))
+    while process.poll() is None and not _is_ours(process.pid):
+        time.sleep(0.005)
+    time.sleep(random.uniform(0.0, seconds))
     alive = process.poll() is None
     if alive:
         # Ctrl-C goes to every process of the terminal, SIGTERM to one.
@@ -117,6 +117,14 @@ def _after(task: Task, digest: str) -> list[str]:
     if left := partials(task.folder):
         faults.append(f"stale: {[Path(name).name for name in left]}")
     return faults
+
+
+def _is_ours(number: int) -> bool:
+    """Whether a process has a handler of SIGTERM: an interpreter that starts has none."""
+    for line in Path(f"/proc/{number}/status").read_text().splitlines():
+        if line.startswith("SigCgt"):
+            return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+    return False
 
 
 def _size(folder: Path) -> int:

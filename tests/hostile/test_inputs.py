@@ -1,22 +1,13 @@
 """Damaged inputs of every kind that a reader takes: no signal, no traceback, nothing written."""
 
 import pytest
-from campaign import make_warm
 from found_cases import FOUND, kept
-from harness import Worker
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from input_cases import Case, command_words, play, random_case
 from valid_inputs import all_inputs
 
 CASES = 250
-
-
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    """A warm process and a run."""
-    with Worker() as worker:
-        yield worker, make_warm(worker, tmp_path_factory.mktemp("warm"))
 
 
 def outcome_of(warm, case, folder):

@@ -1,18 +1,11 @@
 """Malformed inputs by kind: refused with a line, within limits, and nothing is written."""
 
-import pytest
-from harness import Worker, contents
+from harness import contents
 from malformed_inputs import malformed_inputs
 
 
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as made:
-        yield made
-
-
-def test_malformed_inputs(worker, tmp_path):
-    wrong, number = [], 0
+def test_malformed_inputs(warm, tmp_path):
+    worker, wrong, number = warm[0], [], 0
     for case in malformed_inputs():
         number += 1
         folder = tmp_path / str(number)

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from tasks import partials
+from tasks import orphans, partials
 
 NUMBERS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 
@@ -106,3 +106,30 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     assert "stopping after these steps" in err
     assert "interrupted: go on with geodrift resume run" in err
     assert "Traceback" not in err
+
+
+def test_processes_that_read_end_with_the_command(tmp_path):
+    """Ctrl-C of a terminal goes to all of them, SIGKILL to the first alone."""
+    for i in range(2):
+        (tmp_path / f"{i}.jsonl").write_text('{"text": "some words"}\n' * 300_000)
+    words = ["corpus", "0.jsonl", "1.jsonl", "--out=corpus", "--workers=2", "--min-df=1", "--max-df=1.0"]
+    command = [sys.executable, "-m", "geodrift_command", *words]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for number in (signal.SIGINT, signal.SIGKILL):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        )
+        while len(orphans(tmp_path)) < 4:  # with the one that multiprocessing watches resources with
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        time.sleep(1.0)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.kill()
+        _, err = process.communicate(timeout=20)
+        assert err == ("" if number == signal.SIGKILL else err.partition("\n")[0] + "\n")
+        until = time.monotonic() + 5
+        while orphans(tmp_path) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not orphans(tmp_path)
