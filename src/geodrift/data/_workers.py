@@ -65,7 +65,8 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
             at_work[free.pop()] = place
         if not at_work:
             return [results[place] for place in range(len(results))]
-        for connection in wait(list(at_work)):
+        ready: list[Any] = wait(list(at_work))
+        for connection in ready:
             try:
                 value, error = connection.recv()
             except (EOFError, ConnectionError):
