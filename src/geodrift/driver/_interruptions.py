@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodrift._terminal import say_at_once
-from geodrift.files import is_full
+
+# A full disk, a quota, a file size limit.
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class StorageFullError(OSError):
@@ -63,11 +65,9 @@ def full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if not is_full(error):
+        if error.errno not in _NO_SPACE:
             raise
-        reason = error.strerror or "No space left on device"
         raise StorageFullError(
-            error.errno or errno.ENOSPC,
-            f"{reason}: run {path} is kept as of its last checkpoint; make room, then go on with it",
-            error.filename or str(path),
+            error.errno,
+            f"{error.strerror}: run {path} is kept as of its last checkpoint; make room, then go on with it",
         ) from error

@@ -13,5 +13,4 @@ from geodrift.files._contents import read_json as read_json
 from geodrift.files._contents import write_arrays as write_arrays
 from geodrift.files._contents import write_json as write_json
 from geodrift.files._damage import Damage as Damage
-from geodrift.files._full_disk import is_full as is_full
 from geodrift.files._unfinished import remove_unfinished as remove_unfinished

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from geodrift._errors import InputError
-from geodrift.files._full_disk import full_disk_named
 from geodrift.files._unfinished import unfinished
 
 
@@ -37,7 +36,7 @@ def replace_file(path: Path, temporary: Path, write: Callable[[BinaryIO], object
         temporary: A name in the same directory.
         write: Writes the contents.
     """
-    with unfinished(temporary), full_disk_named(path, temporary):
+    with unfinished(temporary):
         with temporary.open("wb") as stream:
             write(stream)
             stream.flush()
@@ -69,7 +68,7 @@ def new_directory(path: Path) -> Iterator[Path]:
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     temporary = path.absolute().parent / f".{path.name}.partial-{os.getpid()}"
-    with unfinished(temporary), full_disk_named(path, temporary):
+    with unfinished(temporary):
         temporary.mkdir()
         yield temporary
         sync_tree(temporary)
