@@ -58,6 +58,8 @@ def told(error: Exception) -> int:
 
 def _line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
+        if error.filename is None and type(error).__module__ != "builtins":
+            return error.strerror  # ours, which says where
         place = error.filename if error.filename is not None else _command()
         return f"{place}: {error.strerror}"
     if isinstance(error, MemoryError):
