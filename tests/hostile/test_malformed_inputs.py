@@ -1,13 +1,10 @@
 """Every malformed input gets one line that says what is wrong, and nothing is written."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from malformed_inputs import malformed_inputs
-
-from geodrift import cli
 
 CASES = list(malformed_inputs())
 
@@ -22,30 +19,21 @@ def test_there_are_many_and_each_has_its_name():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_one_line_and_nothing_written(case, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("geodrift.data._token_pattern._SECONDS", 0.5)
+def test_one_line_and_nothing_written(warm, case, tmp_path):
+    """In another process; `Outcome.faults` says what no input may cause."""
     arguments = case.write(tmp_path)
     before = tree(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["geodrift", *arguments])
-    capsys.readouterr()
-    status = 0
-    try:
-        cli.main()
-    except SystemExit as stop:
-        status = stop.code or 0
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    if case.may_be_read and status == 0:
+    outcome = warm[0].call(*arguments)
+    assert not outcome.faults(), outcome
+    if case.may_be_read and outcome.status == 0:
         return
-    assert status in (1, 2), (out, err)
-    assert not out
-    told = [line for line in err.splitlines() if "rror" in line]
-    assert told, err
+    assert outcome.status in (1, 2), outcome
+    assert not outcome.out
+    told = [line for line in outcome.err.splitlines() if "rror" in line]
     assert tree(tmp_path) == before
-    if status == 1:
+    assert not warm[0].left_here()
+    if outcome.status == 1:
         assert len(told[-1]) < 600, told
         assert re.match(r"error: \S", told[-1])
 

@@ -1,34 +1,23 @@
 """The command line: it parses, calls and prints."""
 
-import os
 import sys
+import warnings
 
-
-class UsageError(ValueError):
-    """Arguments that do not go together; exit status 2."""
+from geodrift._terminal import say
+from geodrift.cli._errors import UsageError as UsageError
+from geodrift.cli._errors import told
+from geodrift.cli._signals import ended_by_signals
 
 
 def main() -> None:
     """Run the command line; every error is one line on stderr and a status other than 0."""
-    from geodrift.cli._app import app
+    with ended_by_signals(), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        try:
+            from geodrift.cli._app import app
 
-    try:
-        app()
-    except UsageError as error:
-        _stop(error, 2)
-    except BrokenPipeError:
-        # The reader of stdout (head, less) has left; the interpreter must not try to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        _stop(": ".join(str(part) for part in (error.filename, error.strerror or error) if part), 1)
-    except MemoryError as error:
-        _stop(f"out of memory: {error}", 1)
-    except (ValueError, RuntimeError) as error:
-        # InputError and the models' own checks are ValueErrors, SamplingError is a RuntimeError.
-        _stop(error, 1)
-
-
-def _stop(error: object, status: int) -> None:
-    print("error:", " ".join(str(error).split()), file=sys.stderr)
+            # In this mode typer returns the status of `typer.Exit` and lets its errors through.
+            status = app(prog_name="geodrift", standalone_mode=False) or 0
+        except Exception as error:
+            status = told(error)
     sys.exit(status)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from geodrift._terminal import show, visible
 from geodrift.cli._root import app
 
 
@@ -29,16 +30,16 @@ def verify(
         raise UsageError(f"{path} is a corpus, which --repair does not change: make it anew from its source")
     damage = damage_of_corpus(path) if is_corpus else damage_of_run(path)
     for found in damage:
-        print(found)
+        show(visible(found))
     if damage and repair:
         for line in repair_run(path):
-            print(f"repaired: {line}")
+            show(visible(f"repaired: {line}"))
         damage = damage_of_run(path)
         for found in damage:
-            print(f"cannot be repaired: {found}")
+            show(visible(f"cannot be repaired: {found}"))
     if damage:
         raise typer.Exit(1)
-    print(f"{path}: every file is as it was written" + _what_a_run_holds(path, is_corpus))
+    show(visible(f"{path}: every file is as it was written{_what_a_run_holds(path, is_corpus)}"))
 
 
 def _what_a_run_holds(path: Path, is_corpus: bool) -> str:

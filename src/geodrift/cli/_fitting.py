@@ -2,13 +2,14 @@
 
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 
+from geodrift._terminal import say
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
 from geodrift.driver import Length, Run
@@ -38,63 +39,54 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
         config: See `make_chains`.
         length: How long.
     """
-    console = Console(stderr=True)
     refuse_existing(path)
     for line in describe(corpus):
-        say(console, f"corpus: {line}")
+        say(f"corpus: {line}")
     chains = make_chains(model, config, corpus)
-    _say_needs(console, *needs_of(model, chains, corpus), path)
+    _say_needs(*needs_of(model, chains, corpus), path)
     run = create_run(path, model, config, corpus, chains)
-    _fit(console, model, chains, run, length)
+    _fit(model, chains, run, length)
     return run
 
 
 def go_on(path: Path, length: Length | None) -> Run:
     """Continue a run from its last checkpoint, or from its start when it was killed before the first one."""
-    console = Console(stderr=True)
     run = Run.open(path)
     model = model_of(run)
     run.check_not_ended()
     if run.has_checkpoint:
         state = run.state
         at = min(state["counts"])
-        say(console, f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
+        say(f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
     else:
-        say(console, f"{path} was not planned yet: it begins anew")
-    _fit(console, model, make_chains(model, run.config, corpus_of(run)), run, length)
+        say(f"{path} was not planned yet: it begins anew")
+    _fit(model, make_chains(model, run.config, corpus_of(run)), run, length)
     return run
 
 
-def say(console: Console, text: str) -> None:
-    """A line on stderr, as it is."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _fit(console: Console, model: Model, chains: list[ModelChain], run: Run, length: Length | None) -> None:
-    say(console, f"start-up {time.monotonic() - STARTED:.1f} s")
-    result = fit(model, chains, run, length, console)
+def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None) -> None:
+    say(f"start-up {time.monotonic() - STARTED:.1f} s")
+    result = fit(model, chains, run, length)
     say(
-        console,
         f"{result.steps:,} steps, {result.draws} draws of each of {len(chains)} chain(s), "
         f"{result.seconds:.1f} s from the first step; run {run.path}",
     )
     if result.interrupted:
-        say(console, f"interrupted: go on with geodrift resume {run.path}")
-        raise typer.Exit(130)
+        say(f"interrupted: go on with geodrift resume {run.path}")
+        raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
     if result.left:
-        say(console, f"{_left(result.left)}: geodrift resume {run.path} takes them")
+        say(f"{_left(result.left)}: geodrift resume {run.path} takes them")
 
 
 def _left(steps: int) -> str:
     return f"the plan has {steps:,} steps left" if steps else "its plan is done"
 
 
-def _say_needs(console: Console, memory: int, disk: int, path: Path) -> None:
+def _say_needs(memory: int, disk: int, path: Path) -> None:
     say(
-        console,
         f"needs about {in_units(memory)} of memory in all, and up to {in_units(disk)} of disk",
     )
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
-        say(console, "warning: that is more memory than this machine has")
+        say("warning: that is more memory than this machine has")
     if disk > shutil.disk_usage(nearest_directory(path)).free:
-        say(console, "warning: that is more than is free on the disk")
+        say("warning: that is more than is free on the disk")

@@ -1,11 +1,11 @@
 """From the INPUT of a command to a corpus or to counts of a run's vocabulary."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import scipy.sparse as sp
 
+from geodrift._terminal import say
 from geodrift.cli import UsageError
 from geodrift.cli._options import Text
 from geodrift.data import (
@@ -73,15 +73,15 @@ def load_counts(
     if stored is None:
         longest = max(word.count(" ") for word in words) + 1
         options = TextOptions(stop_words="none", ngrams=longest)
-        print("note: the run was fitted to counts, text is split by the default rules", file=sys.stderr)
+        say("note: the run was fitted to counts, text is split by the default rules")
     else:
         options = TextOptions.from_dict(stored)
     return count_words(_sources(text, [path]), options, words)
 
 
 def is_corpus(path: Path) -> bool:
-    """Whether `path` is a directory with a corpus manifest."""
-    return (path / "manifest.json").is_file()
+    """Whether `path` is a corpus directory, be it one that has lost its manifest."""
+    return (path / "manifest.json").is_file() or (path / "document-frequencies.npy").exists()
 
 
 def _of_counts(
@@ -101,7 +101,7 @@ def _match(counts: sp.csr_matrix, given: list[str], words: list[str]) -> sp.csr_
     known = [(column, place[word]) for column, word in enumerate(given) if word in place]
     if not known:
         raise InputError("the input and the run have no word in common")
-    print(f"note: {len(known):,} of the input's {len(given):,} words are in the run", file=sys.stderr)
+    say(f"note: {len(known):,} of the input's {len(given):,} words are in the run")
     rows, columns = zip(*known, strict=True)
     move = sp.csr_matrix(
         ([1] * len(known), (rows, columns)), shape=(len(given), len(words)), dtype=counts.dtype

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from geodrift._terminal import progress_console, say, show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
@@ -20,8 +21,6 @@ def demo(
     seed: o.Seed = 0,
     **settings: Any,
 ) -> None:
-    from rich.console import Console
-
     from geodrift.cli import _fitting
     from geodrift.data import demo_corpus
     from geodrift.driver import Length
@@ -30,15 +29,15 @@ def demo(
     _fitting.checked_length(seconds, None)
     path = run if run is not None else _free_name("geodrift-demo")
     refuse_existing(path)
-    console = Console(stderr=True)
-    _fitting.say(console, "reading docstrings (parsed, never imported)")
+    say("reading docstrings (parsed, never imported)")
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
     config = {"settings": values, "seed": seed, "chains": 1, "held_out": 200}
     fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
     answers = model.answers()
-    print(answers.summary_lines(answers.summarise(fitted, 8), max(60, console.width)))
-    print(f"run directory: {path}\nmore: geodrift {model.summary.command} {path}")
+    width = max(60, progress_console().width)
+    show(answers.summary_lines(answers.summarise(fitted, 8), width))
+    show(f"run directory: {visible(path)}\nmore: geodrift {model.summary.command} {visible(path)}")
 
 
 app.command(
@@ -69,12 +68,15 @@ def corpus(
     """Turn documents into a corpus directory, which may be larger than memory."""
     from geodrift.cli._inputs import load_corpus
     from geodrift.data import describe
-    from geodrift.data._corpus import manifest_text
+    from geodrift.data._corpus import manifest_summary
     from geodrift.files import refuse_existing
 
     refuse_existing(out)
     made = load_corpus(inputs, vocab, text, out=out, workers=workers)
-    print(manifest_text(made) if as_json else "\n".join([*describe(made), f"corpus directory: {out}"]))
+    if as_json:
+        show_json(manifest_summary(made), indent=2)
+    else:
+        show("\n".join(map(visible, [*describe(made), f"corpus directory: {out}"])))
 
 
 @m.with_options(m.settings_of)
@@ -119,7 +121,7 @@ def fit(
     )
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
     _fitting.start(chosen, documents, run, config, length or Length(60.0))
-    print(run)
+    show(visible(run))
 
 
 app.command(
@@ -137,7 +139,7 @@ def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = N
     from geodrift.cli import _fitting
 
     _fitting.go_on(run, _fitting.checked_length(seconds, steps))
-    print(run)
+    show(visible(run))
 
 
 def _free_name(name: str) -> Path:

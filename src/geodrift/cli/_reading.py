@@ -1,11 +1,11 @@
 """The commands that read a run: what it has found, evaluate, transform, export."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from geodrift._terminal import show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
@@ -31,7 +31,10 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
             raise UsageError(f"run {run} is of {model.title}: use geodrift {model.summary.command}")
         answers = model.answers()
         found = answers.summarise(opened, top)
-        print(json.dumps({command: found}, ensure_ascii=False) if as_json else answers.summary_text(found))
+        if as_json:
+            show_json({command: found})
+        else:
+            show(answers.summary_text(found))
 
     app.command(command, help=help_text, epilog=f"Example: geodrift {command} articles-20 --top 15")(summary)
 
@@ -66,7 +69,10 @@ def evaluate(
     counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
     rows, answers = document_rows(opened, model, counts), model.answers()
     result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
-    print(json.dumps(result) if as_json else answers.sentence(result))
+    if as_json:
+        show_json(result)
+    else:
+        show(answers.sentence(result))
 
 
 app.command(
@@ -97,7 +103,7 @@ def transform(
     counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
     rows = document_rows(opened, model, counts)
     write_weights(out, model.answers().transform(opened, rows, seed=seed), model.component)
-    print(out)
+    show(visible(out))
 
 
 app.command(
@@ -116,7 +122,7 @@ def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to 
     check_suffix(out, ".npz")
     opened = Run.open(run)
     write_arrays(out, model_of(opened).answers().export(opened))
-    print(out)
+    show(visible(out))
 
 
 app.command(

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from geodrift import __version__
+from geodrift._terminal import show
 
 app = typer.Typer(
     name="geodrift",
@@ -17,10 +18,11 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
-        print(f"geodrift {__version__}")
+        show(f"geodrift {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -1,10 +1,8 @@
 """From text to counts in two passes over the sources, which may run in several processes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +16,7 @@ from geodrift.data._manifest import finish_directory
 from geodrift.data._shards import ShardSet, write_shards
 from geodrift.data._sources import Source, read_documents
 from geodrift.data._text import TextOptions
+from geodrift.data._workers import mapped
 from geodrift.files import new_directory, refuse_existing
 
 _DOCUMENTS_A_BLOCK = 50_000
@@ -58,7 +57,7 @@ def build_corpus(
     """
     if path is not None:
         refuse_existing(Path(path))
-    with _Mapper(workers, len(sources)) as each:
+    with mapped(min(workers, len(sources))) as each:
         found = list(each(partial(count_frequencies, options=options), sources))
         words, dropped = choose_words(_total(found), options)
         made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
@@ -227,21 +226,3 @@ def _write_source(
 ) -> ShardSet:
     number, source = numbered
     return write_shards(folder, f"shard-{number:05d}", count_blocks(source, options, words), len(words))
-
-
-class _Mapper:
-    """Context manager that yields `map`, or the same over a pool of processes."""
-
-    def __init__(self, workers: int, sources: int):
-        # Threads of JAX do not survive a fork.
-        several = min(workers, sources) > 1
-        self._pool = (
-            ProcessPoolExecutor(min(workers, sources), mp_context=get_context("spawn")) if several else None
-        )
-
-    def __enter__(self) -> Callable:
-        return map if self._pool is None else self._pool.map
-
-    def __exit__(self, *error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)

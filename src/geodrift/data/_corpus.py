@@ -1,9 +1,9 @@
 """A corpus: counts of words in documents, in memory or in a directory that is read by memory map."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -133,7 +133,7 @@ def describe(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.num_empty_documents:,} documents are empty (kept as rows)"
 
 
-def manifest_text(corpus: Corpus) -> str:
-    """The manifest as JSON, without its lists of files."""
+def manifest_summary(corpus: Corpus) -> dict[str, Any]:
+    """The manifest without its lists of files."""
     hidden = {"shards", "sizes", "checksums"}
-    return json.dumps({key: value for key, value in corpus.manifest.items() if key not in hidden}, indent=2)
+    return {key: value for key, value in corpus.manifest.items() if key not in hidden}

@@ -1,8 +1,8 @@
 """What `geodrift.sample` does for ``step_size=None``: the numbers kept by the run, or a pilot's."""
 
-import sys
 from os import PathLike
 
+from geodrift._terminal import say
 from geodrift._types import Position, RandomKey
 from geodrift.driver._host_data import HostData
 from geodrift.driver._kept_run import kept_settings
@@ -60,5 +60,5 @@ def settled(
         tuned = Tuned(**kept["tuned"])
     else:
         tuned = tune_on(PILOT.fold(key), sampler, data, initial, num_warmup)
-        print(f"geodrift: chosen by a pilot for {tuned}", file=sys.stderr)
+        say(f"geodrift: chosen by a pilot for {tuned}")
     return tuned.apply(sampler), tuned

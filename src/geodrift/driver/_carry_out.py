@@ -73,6 +73,7 @@ def carry_out(
         except SamplingError as error:
             record.summarise(finished=False, metrics=loop.metrics, failure=str(error))
             raise
+        loop.stopped_by = stop.number
         record.checkpoint(plan)
         record.summarise(finished=loop.done, metrics=loop.metrics)
         return loop

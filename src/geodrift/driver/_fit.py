@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from geodrift._errors import InputError
+from geodrift._terminal import progress_console
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chain
 from geodrift.driver._leg import WHOLE, Leg
@@ -49,6 +50,8 @@ class FitResult(NamedTuple):
     """Steps of each chain that the plan has left."""
     metrics: dict[str, float]
     """The last ones of the first chain."""
+    stopped_by: int | None = None
+    """Number of the signal that interrupted it: SIGINT (Ctrl-C) or SIGTERM."""
 
 
 def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
@@ -100,7 +103,7 @@ def fit_to_run(
         SamplingError: A chain failed; the run is kept as of its last checkpoint.
         StorageFullError: The disk is full.
     """
-    view = ProgressView(console or _stderr(), chains[0].shown_metrics, after=0.0)
+    view = ProgressView(console or progress_console(), chains[0].shown_metrics, after=0.0)
 
     def plan_of_run(record: Record) -> tuple[Plan, Leg]:
         plan, leg = _extended(record, length) if record.resumed else (_planned(record, length), WHOLE)
@@ -116,6 +119,7 @@ def fit_to_run(
         loop.record.seconds_of_call,
         loop.plan.total - steps,
         loop.metrics,
+        loop.stopped_by,
     )
 
 
@@ -148,9 +152,3 @@ def _extended(record: Record, length: Length | None) -> tuple[Plan, Leg]:
     pace = info.get("seconds_per_step") or (at and info["seconds"] / sum(info["counts"]))
     steps = math.ceil(length.seconds / len(chains) / pace) if pace else left
     return (plan.extended(at + steps), WHOLE) if steps > left else (plan, Leg(seconds=length.seconds))
-
-
-def _stderr() -> "Console":
-    from rich.console import Console
-
-    return Console(stderr=True)

@@ -1,32 +1,50 @@
 """Ctrl-C and SIGTERM while a run is being written."""
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from geodrift._terminal import say_at_once
+
+
+class StopRequest(threading.Event):
+    """Set by the first Ctrl-C or SIGTERM.
+
+    Attributes:
+        number: Of the signal; None: none has come.
+    """
+
+    number: int | None = None
+
 
 @contextmanager
-def stop_signals() -> Iterator[threading.Event]:
+def stop_signals() -> Iterator[StopRequest]:
     """Turn the first Ctrl-C (or SIGTERM) into an event: a chunk of steps is never cut in two.
 
-    In a thread other than the main one signals are left alone.
+    The second is left to the handlers that were there before. In a thread other than the main one signals
+    are left alone.
     """
-    stop = threading.Event()
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def request(number: int, frame: object) -> None:
         if stop.is_set():
-            raise KeyboardInterrupt
+            put_back()
+            signal.raise_signal(number)
+            return
+        stop.number = number
         stop.set()
-        print("stopping after these steps (again: at once, as of the last checkpoint)", file=sys.stderr)
+        say_at_once("stopping after these steps (again: at once, as of the last checkpoint)")
+
+    def put_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        put_back()

@@ -42,6 +42,7 @@ class Loop:
     ) -> None:
         self.chains, self.plan, self.leg = chains, plan, leg
         self.record, self.memory, self.view, self.observer = record, memory, view, observer
+        self.stopped_by: int | None = None  # number of the signal that ended it early
         self.metrics: dict[str, float] = {}  # of the first chain's last chunk
         self.interrupted = False
 

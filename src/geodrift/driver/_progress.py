@@ -5,6 +5,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from geodrift._terminal import say, visible
 from geodrift.driver._chain import ShownMetric
 
 if TYPE_CHECKING:
@@ -52,19 +53,21 @@ class ProgressView:
             self._show_bar(phase, text, done, total)
         elif now - self._last_line >= _LINE_SECONDS or done >= total:
             self._last_line = now
-            self._console.print(f"{phase}: {text}", markup=False, highlight=False, soft_wrap=True)
+            say(f"{phase}: {text}", self._console.file)
 
     def _show_bar(self, phase: str, text: str, done: int, total: int) -> None:
         if self._bar is None:
             from rich.progress import BarColumn, Progress, TextColumn
 
             columns = (
-                TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[text]}")
-            )  # fmt: skip
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),
+                TextColumn("{task.fields[text]}", markup=False),
+            )
             self._bar = Progress(*columns, console=self._console, transient=True)
             self._task = self._bar.add_task("", total=total, text="")
             self._bar.start()
-        self._bar.update(self._task, description=phase, total=total, completed=done, text=text)
+        self._bar.update(self._task, description=phase, total=total, completed=done, text=visible(text))
 
     def _text(self, metrics: dict[str, float], done: int, total: int, now: float) -> str:
         parts = [f"step {done:,}/{total:,}"]

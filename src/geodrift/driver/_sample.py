@@ -4,12 +4,13 @@ import functools
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from geodrift._errors import SamplingError
+from geodrift._terminal import progress_console
 from geodrift._types import Position, RandomKey
 from geodrift.driver._automatic import is_automatic, pilot_data, settled
 from geodrift.driver._carry_out import carry_out
@@ -27,9 +28,6 @@ from geodrift.driver._run import Run
 from geodrift.driver._source import source_of
 from geodrift.driver._start import PerChain, first_position, is_function, start_chains
 from geodrift.samplers import Sampler
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # A pilot has to time enough steps.
 LEAST_TIMED_WARM_UP = 20
@@ -124,7 +122,7 @@ def sample(
         settings |= {} if tuned is None else {"tuned": tuned.as_dict()}
         run = open_or_create(Path(checkpoint), settings, num_chains)
     length = DrawLength(num_draws, seconds, num_warmup, thin)
-    view = ProgressView(_stderr() if progress else None)
+    view = ProgressView(progress_console() if progress else None)
     return _carried_out(chain, length, run, callback, view)._replace(tuned=tuned)
 
 
@@ -187,9 +185,3 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")
-
-
-def _stderr() -> "Console":
-    from rich.console import Console
-
-    return Console(stderr=True)

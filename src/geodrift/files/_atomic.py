@@ -1,7 +1,6 @@
 """A file or a directory on disk that is the old one or the new one at any moment, never a mixture."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import BinaryIO
 from geodrift._errors import InputError
 from geodrift.files._full_disk import room_for
 from geodrift.files._partials import partial
+from geodrift.files._unfinished import unfinished
 
 
 def sync_directory(path: Path) -> None:
@@ -44,15 +44,12 @@ def replace_file(
     Raises:
         StorageFullError: The disk is full.
     """
-    try:
+    with unfinished(temporary):
         with room_for(path, needed), temporary.open("wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     # The rename itself lies in the directory, which must reach the disk too.
     sync_directory(path.absolute().parent)
 
@@ -96,16 +93,12 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = Path(path)
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with partial(path, directory=True) as temporary:
-        try:
-            with room_for(temporary, then=f"nothing is left at {path}"):
-                yield temporary
-                sync_tree(temporary)
-            refuse_existing(path)
-            temporary.rename(path)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+    with partial(path, directory=True) as temporary, unfinished(temporary):
+        with room_for(temporary, then=f"nothing is left at {path}"):
+            yield temporary
+            sync_tree(temporary)
+        refuse_existing(path)
+        temporary.rename(path)
     sync_directory(path.absolute().parent)
 
 

@@ -3,6 +3,8 @@
 import textwrap
 from typing import Any
 
+from geodrift._terminal import visible
+
 LEGEND = "word, posterior mean of its weight, [90% interval]"  # of `component_lines`
 
 
@@ -13,7 +15,7 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
         words: The most favoured.
         negative: The most avoided, where weights have a sign; None where they have none.
     """
-    width = max([len(entry["word"]) for entry in words + (negative or [])], default=4)
+    width = max([len(visible(entry["word"])) for entry in words + (negative or [])], default=4)
     sign = " " if negative is None else "+"
     lines = [f"  {'word':<{width}}   weight   90% interval       P(top 10)"]
     lines += [_row(entry, width, sign) for entry in words]
@@ -42,7 +44,8 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
     paragraphs = []
     for told in found:
         words = [
-            f"{e['word']}\xa0{e['weight']:.2f}\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]" for e in told["words"]
+            f"{visible(e['word'])}\xa0{e['weight']:.2f}\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]"
+            for e in told["words"]
         ]
         # Broken only between words, never inside an interval.
         text = textwrap.fill(
@@ -59,4 +62,5 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     interval = f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
-    return f"  {entry['word']:<{width}}  {entry['weight']:{sign}.4f}  {interval}  {entry['p_top10']:6.2f}"
+    word = visible(entry["word"])
+    return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval}  {entry['p_top10']:6.2f}"

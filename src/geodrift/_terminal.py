@@ -1,0 +1,80 @@
+r"""The one place where text goes to a terminal: stdout for results, stderr for everything else.
+
+Words, names of fields and files, and whatever else comes from outside may hold codes that move the cursor,
+recolour the screen or turn the order of letters round. They come out as text: an escape as ``\x1b``.
+"""
+
+import codecs
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# C0, DEL and C1; the Arabic letter mark, the left-to-right and right-to-left marks, separators of lines and
+# paragraphs, embeddings, overrides and isolates; halves of surrogate pairs, such as file names that are not
+# UTF-8 have.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_STDERR = 2
+_SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"
+
+
+def visible(text: object) -> str:
+    """Text in which every character that could steer a terminal is written out, newlines among them."""
+    return _UNSAFE.sub(_written_out, str(text))
+
+
+def show(text: str) -> None:
+    """A result, on stdout; its newlines are kept, so names in it must have gone through `visible`."""
+    _write(sys.stdout, "\n".join(map(visible, text.split("\n"))))
+
+
+def show_json(value: Any, indent: int | None = None) -> None:
+    """A result as JSON, on stdout: what `visible` would change is written as JSON writes it."""
+    encoding = codecs.lookup(sys.stdout.encoding or "utf-8").name
+    text = json.dumps(value, ensure_ascii=encoding != "utf-8", indent=indent)
+    # Between strings JSON has no such character but the newlines of the indentation.
+    lines = (_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
+    _write(sys.stdout, "\n".join(lines))
+
+
+def say(text: object, stream: Any = None) -> None:
+    """One line on stderr, or on ``stream``."""
+    _write(stream or sys.stderr, visible(text))
+
+
+def say_at_once(text: object) -> None:
+    """One line on stderr from a signal handler, which may come in the midst of another line."""
+    if os.isatty(_STDERR):
+        os.write(_STDERR, _SHOW_CURSOR)
+    os.write(_STDERR, f"{visible(text)}\n".encode("ascii", "backslashreplace"))
+
+
+def progress_console() -> "Console":
+    """Where progress goes: stderr."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(
+        found[0], f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    )
+
+
+def _write(stream: Any, text: str) -> None:
+    """Text and a newline, at once; letters that the stream's encoding does not have are written out."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except OSError as error:
+        # A full disk behind `> file`, or a reader (head, less) that has left: the interpreter must not try
+        # the rest again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise type(error)(error.errno, error.strerror, stream.name) from None

@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM while a command is at work."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from geodrift._terminal import say_at_once
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Ctrl-C or SIGTERM ends the process at once, with a line and the status 128 + the signal's number.
+
+    No exception is raised: one that comes in the midst of an import or of a library's callback may be taken
+    for another or be lost. Whatever is on disk survives a kill at any moment; what stands under a temporary
+    name is removed. While a run is sampled the driver's own handlers are in this one's place.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _end) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: object) -> None:
+    from geodrift.files import remove_unfinished
+
+    for other in STOPPING:
+        signal.signal(other, signal.SIG_IGN)
+    if "multiprocessing" in sys.modules:
+        import multiprocessing
+
+        children = multiprocessing.active_children()
+        for child in children:
+            child.kill()
+        for child in children:
+            child.join()
+    remove_unfinished()
+    say_at_once(f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left")
+    os._exit(128 + number)

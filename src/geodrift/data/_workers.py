@@ -1,0 +1,100 @@
+"""Processes that read sources side by side, and end with the one that started them."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+
+@contextmanager
+def mapped(workers: int) -> Iterator[Callable]:
+    """Yield `map`, or the same over that many processes.
+
+    The processes are joined to this one by pipes alone: there are no semaphores, which a process that ends at
+    once would leave behind.
+
+    Args:
+        workers: Number of processes; 1 or less: this one.
+    """
+    if workers <= 1:
+        yield map
+        return
+    connections = _started(workers)
+    try:
+        yield lambda function, items: _map(connections, function, items)
+    finally:
+        for connection, process in connections.items():
+            connection.close()
+            process.kill()
+            process.join()
+
+
+def _started(workers: int) -> dict[Connection, Any]:
+    """Processes by the ends of their pipes."""
+    context = get_context("spawn")  # threads of JAX do not survive a fork
+    # Ctrl-C goes to every process of a terminal: only this one takes it, and ends the others, which inherit
+    # what is blocked while they start.
+    resource_tracker.ensure_running()  # its start would unblock it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    started = {}
+    try:
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()
+            started[ours] = process
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return started
+
+
+def _map(connections: Iterable[Connection], function: Callable, items: Iterable) -> list:
+    """The results of a function for each item, in their order; the first exception is raised."""
+    left, results = enumerate(items), {}
+    free: list[Any] = list(connections)
+    at_work: dict[Any, int] = {}
+    while True:
+        while free and (following := next(left, None)) is not None:
+            place, item = following
+            free[-1].send((function, item))
+            at_work[free.pop()] = place
+        if not at_work:
+            return [results[place] for place in range(len(results))]
+        ready: list[Any] = wait(list(at_work))
+        for connection in ready:
+            try:
+                value, error = connection.recv()
+            except (EOFError, ConnectionError):
+                raise RuntimeError(
+                    "a process that reads files was ended from outside; is there enough memory? Take fewer"
+                    " --workers"
+                ) from None
+            if error is not None:
+                raise error
+            results[at_work.pop(connection)] = value
+            free.append(connection)
+
+
+def _serve(connection: Connection) -> None:
+    """What a process does until its parent closes the pipe or ends."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            function, item = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer = (function(item), None)
+        except Exception as error:
+            answer = (None, error)
+        connection.send(answer)
+
+
+def _end_with_parent() -> None:
+    parent_process().join()
+    os._exit(1)
