@@ -3,7 +3,8 @@
     python benchmarks/core/read_draws.py [REPETITIONS]
 
 200 MB of draws of topics, read by zarr from chunks without a checksum and by a run's reader, in turns, from
-the page cache. Medians over the pairs; on a machine with other work the ratio of processor time is the steadier.
+the page cache. Medians over the pairs; on a machine with other work the ratio of processor time is the
+steadier.
 """
 
 import sys
