@@ -4,6 +4,7 @@ import contextlib
 import json
 import shutil
 
+import jax
 import numpy as np
 import pytest
 from fake import FakeChain
@@ -238,3 +239,42 @@ def test_a_config_is_restored_from_the_checkpoint(two_runs):
     assert repair(run) == ["config.json is written anew as the checkpoint has it"]
     assert json.loads((run / "config.json").read_text()) == config
     assert (run / "damaged" / "config.json").read_text() == "{}"
+
+
+def sampled(path, seed=0, num_draws=40):
+    """A run of `geodrift.sample` of two chains, with diagnostics, in chunks of a few draws."""
+    estimator = geodrift.estimators.Full(lambda x: 3.0 * x[0])
+    sampler = geodrift.samplers.GMC(estimator, geodrift.manifolds.Sphere(3), step_size=0.3, num_steps=2)
+    key = jax.random.key(seed)
+    return geodrift.sample(key, sampler, num_draws=num_draws, num_chains=2, checkpoint=path)
+
+
+@pytest.mark.parametrize("every", [25, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_damaged_run_of_sample_is_told_or_harmless(monkeypatch, tmp_path, every):
+    monkeypatch.setattr("geodrift.driver._draw_store.CHUNK_BYTES", 240)
+    run, other, copy = tmp_path / "run", tmp_path / "other", tmp_path / "copy"
+    draws, _ = sampled(run).position, sampled(other, seed=1)
+    further = sampled(tmp_path / "longer", num_draws=60).position
+    kept = []
+    for case in list(damages(run, other, flips=3))[::every]:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(run, copy)
+        case.damage(copy)
+        before = contents(copy)
+        found, refusal = attempt(lambda: posterior(copy)["position"])
+        assert str(copy) in refusal if refusal else np.array_equal(found, draws), case.name
+        is_damaged = bool(survey(copy).damage)
+        found, refusal = attempt(lambda: sampled(copy, num_draws=60).position)
+        assert bool(refusal) == is_damaged, case.name
+        if not refusal:
+            assert np.array_equal(found, further), case.name
+            continue
+        assert str(copy) in refusal, case.name
+        assert contents(copy) == before, case.name
+        repair(copy)
+        if not survey(copy).damage:
+            found = posterior(copy)["position"]
+            kept.append(found.shape[1])
+            assert np.array_equal(found, draws[:, : kept[-1]]), case.name
+    assert kept
+    assert min(kept) > 0

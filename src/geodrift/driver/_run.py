@@ -102,7 +102,7 @@ class Run:
         if self._checkpoint.is_file():
             return True
         if holds_results(self.path):
-            raise damaged(self.path, Damage(self._checkpoint, MISSING))
+            raise damaged(self.path, Damage(self._checkpoint, MISSING), "what else is there was left alone")
         return False
 
     @property
