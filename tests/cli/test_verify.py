@@ -1,6 +1,7 @@
 """Every command on damaged runs of models: right numbers, or one line, and nothing is changed."""
 
 import shutil
+import sys
 
 import numpy as np
 import pytest
