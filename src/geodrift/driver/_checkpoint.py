@@ -1,6 +1,7 @@
 """The checkpoint of a run: one file that is replaced in one rename, holding every chain's state."""
 
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ import numpy as np
 
 from geodrift.driver._damage import damaged
 from geodrift.driver._known_draws import KnownDraws, nothing_known
-from geodrift.files import Damage, read_arrays, write_arrays
+from geodrift.files import Damage, check_seal, read_arrays, sealed, write_arrays
 
 _INFO = "info.json"
 _SNAPSHOT = "snapshot/"
@@ -40,8 +41,9 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for name, value in snapshot.items()
     }
     arrays |= {_DRAWS + name: values for name, values in checkpoint.known.as_arrays().items()}
-    # The names are told too: each array has a checksum in the file, the list of them has none.
-    info = checkpoint.info | {"known": checkpoint.known.as_info(), "arrays": list(arrays)}
+    # The file has checksums of its own, of each array; they would not tell an array of another checkpoint.
+    sums = {name: _sum(value) for name, value in arrays.items()}
+    info = sealed(checkpoint.info | {"known": checkpoint.known.as_info(), "arrays": sums})
     arrays[_INFO] = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     write_arrays(path, arrays, overwrite=True)
@@ -89,12 +91,19 @@ def _read(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Any], di
     try:
         arrays = read_arrays(path, _WHAT, lambda name: name == _INFO or wanted(name))
         info = json.loads(arrays.pop(_INFO).tobytes())
+        check_seal(path, info)
         if not info.keys() >= _NEEDED:
             raise KeyError(min(_NEEDED - info.keys()))
-        lost = {name for name in info["arrays"] if wanted(name)} - arrays.keys()
+        expected = {name: value for name, value in info["arrays"].items() if wanted(name)}
+        wrong = [name for name, value in expected.items() if _sum(arrays.get(name)) != value]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error).partition(f"{path} ")[2] or f"is damaged ({error})"
         raise damaged(path.parents[1], Damage(path, reason)) from None
-    if lost:
-        raise damaged(path.parents[1], Damage(path, f"is damaged ({min(lost)} is missing)"))
+    if wrong:
+        raise damaged(path.parents[1], Damage(path, f"is damaged ({wrong[0]} is not as it was written)"))
     return info, arrays
+
+
+def _sum(array: np.ndarray | None) -> int | None:
+    """CRC-32 of an array's bytes; None of none."""
+    return None if array is None else zlib.crc32(np.ascontiguousarray(array).tobytes())

@@ -19,5 +19,6 @@ from geodrift.files._full_disk import room_for as room_for
 from geodrift.files._sealed import SEAL as SEAL
 from geodrift.files._sealed import check_seal as check_seal
 from geodrift.files._sealed import read_sealed as read_sealed
+from geodrift.files._sealed import sealed as sealed
 from geodrift.files._sealed import write_sealed as write_sealed
 from geodrift.files._unfinished import remove_unfinished as remove_unfinished

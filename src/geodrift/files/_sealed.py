@@ -17,10 +17,15 @@ def write_sealed(path: Path, value: dict[str, Any], *, overwrite: bool = False) 
     Returns:
         What was written.
     """
-    sealed = {name: entry for name, entry in value.items() if name != SEAL}
-    sealed[SEAL] = _digest(sealed)
-    write_json(path, sealed, overwrite=overwrite)
-    return sealed
+    whole = sealed(value)
+    write_json(path, whole, overwrite=overwrite)
+    return whole
+
+
+def sealed(value: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object with a checksum of its contents in it."""
+    contents = {name: entry for name, entry in value.items() if name != SEAL}
+    return contents | {SEAL: _digest(contents)}
 
 
 def read_sealed(path: Path, what: str) -> dict[str, Any]:
