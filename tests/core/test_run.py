@@ -317,7 +317,9 @@ def test_run_stopped_before_its_first_checkpoint_goes_on(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         quick(checkpoint=tmp_path, num_warmup=10_000, callback=stop)
-    shutil.rmtree(tmp_path / "checkpoint")  # as if killed before it was written
+    # As if killed before it was written.
+    shutil.rmtree(tmp_path / "checkpoint")
+    (tmp_path / "metrics.jsonl").unlink()
     equal(quick(checkpoint=tmp_path, num_warmup=10_000), quick(num_warmup=10_000))
 
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.special import i0e
 
 from cases import ModelLaw
-from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.data import Corpus
 from models import lda_problem
 
 
@@ -55,7 +55,7 @@ def sam():
     topics = np.stack([np.stack([np.cos(a), np.sin(a)], axis=-1) for a in (first, second)], axis=-2)
     p = _sam_density(topics, documents)
     expected = np.einsum("ij,ijs->s", p, _sam_statistics(topics))
-    corpus = MatrixCorpus(sp.csr_matrix(documents))
+    corpus = Corpus.from_matrix(sp.csr_matrix(documents), signed=True)
     return ModelLaw(corpus, settings, 8, 500, lambda draws: _sam_statistics(draws["topics"]), expected)
 
 

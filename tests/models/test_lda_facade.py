@@ -167,6 +167,7 @@ def test_draws_of_a_stream_are_few_and_spaced_over_its_latter_half(most, gap):
     assert (np.diff(steps) <= step / most + gap).all()
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_unfitted_and_wrong_arguments_are_refused_in_one_line(fitted):
     counts = fitted[1]
     with pytest.raises(NotFittedError):

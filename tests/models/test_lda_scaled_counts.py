@@ -227,6 +227,7 @@ def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
         ({"step_size": (1.0, 0.0, 0.5)}, "must have b a number from 1e-06"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_settings_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Settings(**SETTINGS | arguments)
