@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from geodrift._errors import InputError
-from geodrift.data import Corpus, CorpusView
+from geodrift.data import Corpus, CorpusView, damage_of
 from geodrift.driver import repair, survey
 from geodrift.files import Damage
 from geodrift.models.kit._runs import CORPUS, FREQUENCIES, VOCABULARY, frequencies_of
@@ -35,14 +34,10 @@ def damage_of_corpus(path: Path, expected: str | None = None) -> list[Damage]:
         path: The directory.
         expected: The checksum that it should have; None: any.
     """
-    try:
-        corpus = Corpus.open(path)
-        corpus.verify()
-    except InputError as error:
-        return [Damage(path, f"is damaged ({error})")]
-    if expected is not None and corpus.checksum != expected:
+    damage = damage_of(path)
+    if not damage and expected is not None and Corpus.open(path, checked=False).checksum != expected:
         return [Damage(path, "is not the corpus that the run was fitted to")]
-    return []
+    return damage
 
 
 def repair_run(path: Path) -> list[str]:
