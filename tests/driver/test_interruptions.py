@@ -60,6 +60,14 @@ def wait_for_progress(process, run, beyond):
         time.sleep(0.005)
 
 
+def kill_in_the_midst(kind, run):
+    """Start a run and kill it after its first checkpoint."""
+    process = start(kind, run, run.parent / "never.npz", 0.05)
+    wait_for_progress(process, run, 0)
+    process.send_signal(signal.SIGKILL)
+    said(process)
+
+
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """The draws of runs that nothing interrupts."""
@@ -110,10 +118,7 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
 @kinds
 def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
     run = tmp_path / "run"
-    process = start(kind, run, tmp_path / "never.npz", 0.05)
-    wait_for_progress(process, run, 0)
-    process.send_signal(signal.SIGKILL)
-    said(process)
+    kill_in_the_midst(kind, run)
     with geodrift.load(run).locked():
         second = start(kind, run, tmp_path / "second.npz", 0)
         err = said(second)
@@ -140,10 +145,7 @@ def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
 @kinds
 def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
     run = tmp_path / "run"
-    process = start(kind, run, tmp_path / "never.npz", 0.05)
-    wait_for_progress(process, run, 0)
-    process.send_signal(signal.SIGKILL)
-    said(process)
+    kill_in_the_midst(kind, run)
     size = (run / "metrics.jsonl").stat().st_size
     process = start(kind, run, tmp_path / "never.npz", 0.0, size + 600)
     err = said(process)
@@ -155,10 +157,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
 @kinds
 def test_a_copy_of_a_run_taken_at_any_time_can_be_read_and_continued(kind, straight, tmp_path):
     run, copy = tmp_path / "run", tmp_path / "copy"
-    process = start(kind, run, tmp_path / "never.npz", 0.05)
-    wait_for_progress(process, run, 0)
-    process.send_signal(signal.SIGKILL)
-    said(process)
+    kill_in_the_midst(kind, run)
     shutil.copytree(run, copy)
     stored = geodrift.load(copy)
     if stored.num_draws:

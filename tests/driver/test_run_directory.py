@@ -314,6 +314,20 @@ def test_a_missing_part_is_named(make_run, quiet, name):
         _ = Run.open(run.path).draws
 
 
+def test_an_array_of_another_checkpoint_is_damage(make_run, quiet):
+    """The file's own checksums are right then."""
+    run, chains = make_run("run")
+    fit_to_run(chains, run, Length(steps=20), console=quiet)
+    file = run.path / "checkpoint" / "state.npz"
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    name = next(name for name, value in arrays.items() if name.startswith("0/") and value.size)
+    arrays[name] = arrays[name] + 1
+    np.savez(file, **arrays)
+    with pytest.raises(InputError, match=rf"state\.npz is damaged \({name} is not as it was written\)"):
+        Run.open(run.path).read_checkpoint()
+
+
 def test_no_pickle_can_get_in(make_run, quiet):
     run, _ = make_run("run")
     with pytest.raises(TypeError, match="Python objects"):

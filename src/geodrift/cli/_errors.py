@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import os
+import re
 import struct
 import sys
 import traceback
@@ -77,7 +78,7 @@ def _line(error: Exception) -> str:
 
 def _words(error: Exception) -> str:
     """The message on one line; other characters than newlines and spaces are left to `say`."""
-    return " ".join(str(error).replace("\n", " ").replace("\t", " ").split(" ")).strip()
+    return re.sub("[ \n\t]+", " ", str(error)).strip()
 
 
 def _command() -> str:

@@ -21,6 +21,7 @@ def demo(
     seed: o.Seed = 0,
     **settings: Any,
 ) -> None:
+    """Fit the model that is demonstrated to documentation that is installed, and print what it found."""
     from geodrift.cli import _fitting
     from geodrift.data import demo_corpus
     from geodrift.driver import Length

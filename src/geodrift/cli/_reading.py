@@ -58,6 +58,7 @@ def evaluate(
     as_json: o.Json = False,
     **options: Any,
 ) -> None:
+    """Score documents that were not fitted."""
     from geodrift.cli._inputs import load_counts
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
@@ -91,6 +92,7 @@ def transform(
     text_field: o.TextField = "text",
     encoding: o.Encoding = "utf-8",
 ) -> None:
+    """Write what documents that were not fitted are made of, with intervals."""
     from geodrift.cli._files import check_suffix, write_weights
     from geodrift.cli._inputs import load_counts
     from geodrift.driver import Run
@@ -114,6 +116,7 @@ app.command(
 
 
 def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
+    """Write the draws and what is needed to read them."""
     from geodrift.cli._files import check_suffix
     from geodrift.driver import Run
     from geodrift.files import write_arrays

@@ -106,4 +106,4 @@ def _read(path: Path, wanted: Callable[[str], bool]) -> tuple[dict[str, Any], di
 
 def _sum(array: np.ndarray | None) -> int | None:
     """CRC-32 of an array's bytes; None of none."""
-    return None if array is None else zlib.crc32(np.ascontiguousarray(array).tobytes())
+    return None if array is None else zlib.crc32(np.ascontiguousarray(array).data)

@@ -12,7 +12,8 @@ import numpy as np
 from geodrift.driver._chain import Chain, Chunk
 from geodrift.driver._checkpoint import Checkpoint
 from geodrift.driver._plan import Plan
-from geodrift.driver._run import DRAWS, METRICS, Run
+from geodrift.driver._run import Run
+from geodrift.driver._run_config import DRAWS, METRICS
 from geodrift.driver._survey import check_whole
 from geodrift.files import room_for, sync_directory
 

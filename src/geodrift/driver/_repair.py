@@ -12,8 +12,8 @@ import numpy as np
 from geodrift._errors import InputError
 from geodrift.driver._checkpoint import Checkpoint, read_snapshot, write_checkpoint
 from geodrift.driver._known_draws import METADATA, KnownDraws, nothing_known
-from geodrift.driver._run import CHECKPOINT, DRAWS, METRICS, SUMMARY, locked
-from geodrift.driver._run_config import CONFIG
+from geodrift.driver._run import locked
+from geodrift.driver._run_config import CHECKPOINT, CONFIG, DRAWS, METRICS, SUMMARY
 from geodrift.driver._survey import Survey, survey, whole_draws
 from geodrift.files import sync_directory, write_file, write_json, write_sealed
 

@@ -21,7 +21,11 @@ from geodrift.driver._checkpoint import (
 )
 from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged
 from geodrift.driver._run_config import (
+    CHECKPOINT,
     CONFIG,
+    DRAWS,
+    METRICS,
+    SUMMARY,
     Labels,
     damage_of_file,
     holds_results,
@@ -33,8 +37,6 @@ from geodrift.files import Damage, new_directory, write_sealed
 
 if TYPE_CHECKING:
     import xarray as xr
-
-CHECKPOINT, DRAWS, METRICS, SUMMARY = "checkpoint/state.npz", "draws.zarr", "metrics.jsonl", "summary.json"
 
 
 class Run:

@@ -11,6 +11,7 @@ from geodrift.files import SEAL, Damage, check_seal, checksum, read_json, write_
 
 FORMAT_VERSION = 3
 CONFIG = "config.json"
+CHECKPOINT, DRAWS, METRICS, SUMMARY = "checkpoint/state.npz", "draws.zarr", "metrics.jsonl", "summary.json"
 _WHAT = "a run directory"
 # What `geodrift.sample` kept before it wrote run directories.
 _OLD_CHECKPOINT = "checkpoint.json"
@@ -97,8 +98,7 @@ def _check_format(path: Path, config: dict[str, Any]) -> None:
 
 def holds_results(path: Path) -> bool:
     """Whether a directory holds what a run writes after it was made."""
-    names = ("checkpoint/state.npz", "draws.zarr", "metrics.jsonl", "summary.json")
-    return any((path / name).exists() for name in names)
+    return any((path / name).exists() for name in (CHECKPOINT, DRAWS, METRICS, SUMMARY))
 
 
 def damage_of_file(path: Path, config: dict[str, Any], name: str) -> Damage | None:

@@ -20,7 +20,7 @@ from geodrift.driver._known_draws import (
     sum_of_file,
     without_shape,
 )
-from geodrift.driver._run import DRAWS, METRICS
+from geodrift.driver._run_config import DRAWS, METRICS
 
 LOST = 0  # the checksum of a file that should be there, of which no file's is likely
 

@@ -8,9 +8,13 @@ from geodrift._errors import InputError
 from geodrift.driver._checkpoint import Checkpoint, read_checkpoint, read_known
 from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged
 from geodrift.driver._known_draws import METADATA, KnownDraws, is_group, without_shape
-from geodrift.driver._run import CHECKPOINT, DRAWS, METRICS, SUMMARY, metrics_of
+from geodrift.driver._run import metrics_of
 from geodrift.driver._run_config import (
+    CHECKPOINT,
     CONFIG,
+    DRAWS,
+    METRICS,
+    SUMMARY,
     NotThisFormatError,
     damage_of_file,
     holds_results,
