@@ -30,7 +30,10 @@ numba.njit = _njit_below_wrappers
 
 @pytest.fixture
 def unchecked_types():
-    """For tests that pass arguments of wrong types on purpose, to see the library's own errors."""
+    """For tests of the library's own errors, which pass wrong types, and for those that take very many steps.
+
+    The checks take five sixths of the time of a small chain on the host. Other tests check the same calls.
+    """
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

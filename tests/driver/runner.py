@@ -36,7 +36,6 @@ def compiled(path, pause):
     """Two chains of a sampler with a thermostat and a schedule, from minibatches."""
     import jax
 
-    jax.config.update("jax_enable_x64", True)
     import geodrift as gd
 
     data = gd.manifolds.Sphere(3).random_point(jax.random.key(1), (30,))
@@ -62,11 +61,16 @@ def compiled(path, pause):
     return {"position": draws.position, "temperature": temperature, "thermostat": np.asarray(thermostat)}
 
 
+KINDS = {"host": host, "compiled": compiled}
+
 if __name__ == "__main__":
+    import jax
+
     from geodrift.driver import _record
 
+    jax.config.update("jax_enable_x64", True)
     kind, path, draws, pause, *limit = sys.argv[1:]
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit[0]), int(limit[0])))
     _record.CHECKPOINT_SECONDS = 0.02
-    np.savez(draws, **{"host": host, "compiled": compiled}[kind](Path(path), float(pause)))
+    np.savez(draws, **KINDS[kind](Path(path), float(pause)))

@@ -8,20 +8,19 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import geodrift
+import runner
 
-RUNNER = Path(__file__).with_name("runner.py")
-KINDS = ("host", "compiled")
+KINDS = tuple(runner.KINDS)
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def start(kind, run, draws, pause, *limit):
-    command = [sys.executable, RUNNER, kind, run, draws, pause, *limit]
+    command = [sys.executable, runner.__file__, kind, run, draws, pause, *limit]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True, env=environment)
     # Read all the time: a full pipe would stop the process.
@@ -39,12 +38,9 @@ def said(process):
     return "".join(process.errors)[-2000:]
 
 
-def finish(kind, run, draws):
-    process = start(kind, run, draws, 0)
-    err = said(process)
-    assert process.returncode == 0, err
-    with np.load(draws) as stored:
-        return dict(stored)
+def finish(kind, run):
+    """The draws of a run that is made or continued to its end, in this process."""
+    return runner.KINDS[kind](run, 0.0)
 
 
 def steps_of(run):
@@ -57,22 +53,36 @@ def steps_of(run):
 def wait_for_progress(process, run, beyond):
     while steps_of(run) <= beyond:
         assert process.poll() is None, said(process)
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
-def kill_in_the_midst(kind, run):
-    """Start a run and kill it after its first checkpoint."""
+def killed_in_the_midst(kind, run):
+    """A run that was killed after its first checkpoint."""
     process = start(kind, run, run.parent / "never.npz", 0.05)
     wait_for_progress(process, run, 0)
     process.send_signal(signal.SIGKILL)
     said(process)
+    return run
 
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """The draws of runs that nothing interrupts."""
     folder = tmp_path_factory.mktemp("straight")
-    return {kind: finish(kind, folder / kind, folder / f"{kind}.npz") for kind in KINDS}
+    return {kind: finish(kind, folder / kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Runs that were killed in their midst."""
+    folder = tmp_path_factory.mktemp("killed")
+    return {kind: killed_in_the_midst(kind, folder / kind) for kind in KINDS}
+
+
+@pytest.fixture
+def run(killed, kind, tmp_path):
+    """A copy of a run that was killed in its midst."""
+    return shutil.copytree(killed[kind], tmp_path / "run")
 
 
 def assert_same(found, expected):
@@ -99,7 +109,7 @@ def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
     said(process)
     assert not (tmp_path / "never.npz").exists()
     assert steps_of(run) >= reached
-    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+    assert_same(finish(kind, run), straight[kind])
 
 
 @kinds
@@ -112,20 +122,18 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     assert process.returncode == -signal.SIGINT or "KeyboardInterrupt" in err
     assert "stopping after these steps" in err
     assert steps_of(run) > 0
-    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+    assert_same(finish(kind, run), straight[kind])
 
 
 @kinds
-def test_a_second_writer_is_refused_and_does_no_harm(kind, straight, tmp_path):
-    run = tmp_path / "run"
-    kill_in_the_midst(kind, run)
+def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_path):
     with geodrift.load(run).locked():
         second = start(kind, run, tmp_path / "second.npz", 0)
         err = said(second)
     assert second.returncode == 1
     assert "is being written by another process" in err
     assert not (tmp_path / "second.npz").exists()
-    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+    assert_same(finish(kind, run), straight[kind])
 
 
 @kinds
@@ -143,25 +151,20 @@ def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
 
 
 @kinds
-def test_a_full_disk_leaves_the_last_checkpoint(kind, straight, tmp_path):
-    run = tmp_path / "run"
-    kill_in_the_midst(kind, run)
+def test_a_full_disk_leaves_the_last_checkpoint(kind, run, straight, tmp_path):
     size = (run / "metrics.jsonl").stat().st_size
     process = start(kind, run, tmp_path / "never.npz", 0.0, size + 600)
     err = said(process)
     assert process.returncode == 1, err
     assert "is kept as of its last checkpoint; make room, then go on with it" in err
-    assert_same(finish(kind, run, tmp_path / "draws.npz"), straight[kind])
+    assert_same(finish(kind, run), straight[kind])
 
 
 @kinds
-def test_a_copy_of_a_run_taken_at_any_time_can_be_read_and_continued(kind, straight, tmp_path):
-    run, copy = tmp_path / "run", tmp_path / "copy"
-    kill_in_the_midst(kind, run)
-    shutil.copytree(run, copy)
-    stored = geodrift.load(copy)
+def test_a_run_that_was_killed_can_be_read_and_continued(kind, run, straight):
+    stored = geodrift.load(run)
     if stored.num_draws:
         name = "topics" if kind == "host" else "position"
         part = stored.draws["posterior"][name].values
         np.testing.assert_array_equal(part, straight[kind][name][:, : part.shape[1]])
-    assert_same(finish(kind, copy, tmp_path / "draws.npz"), straight[kind])
+    assert_same(finish(kind, run), straight[kind])

@@ -62,6 +62,13 @@ def topic_moments(p, in_words, topic_word_prior=TOPIC_WORD_PRIOR):
     return first, second
 
 
+def topic_products(p, in_words, topic_word_prior):
+    """Means of products of the entries of two topics, [word of the first, word of the second]."""
+    shapes = topic_word_prior + np.swapaxes(in_words, 1, 2)
+    means = shapes / shapes.sum(axis=2, keepdims=True)  # given the assignments the topics are independent
+    return np.einsum("n,nv,nw->vw", p, means[:, 0], means[:, 1])
+
+
 def simulate(rng, topics, doc_topic_prior, lengths):
     """Counts [D, V] and mixtures [D, K] of documents from the model."""
     prior = np.broadcast_to(doc_topic_prior, len(topics))

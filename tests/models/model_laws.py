@@ -9,22 +9,29 @@ from geodrift.data import Corpus
 from models import lda_problem
 
 
+LDA_COUNTS = np.array([[2, 2, 0], [0, 2, 2]])
+LDA_PRIORS = {"doc_topic_prior": (0.1, 0.3), "topic_word_prior": 0.1}
+
+
 def lda():
-    """Means of the topics and of their squares, by enumeration of the assignments of eight tokens."""
-    _, p, in_words = lda_problem.posterior()
-    settings = {
-        "n_topics": 2,
-        "doc_topic_prior": lda_problem.DOC_TOPIC_PRIOR,
-        "topic_word_prior": lda_problem.TOPIC_WORD_PRIOR,
-        "num_draws": 400,
-        "warm_up_fraction": 0.2,
-    }
+    """Means of the topics, of their squares and of products of the two topics' entries, by enumeration.
+
+    The law of one topic hardly depends on alpha; how alike the two topics are does.
+    """
+    _, p, in_words = lda_problem.posterior(LDA_COUNTS, **LDA_PRIORS)
+    settings = LDA_PRIORS | {"n_topics": 2, "num_draws": 2_000, "warm_up_fraction": 0.2}
 
     def statistics(draws):
-        return np.stack([draws["topics"], draws["topics"] ** 2], axis=1)
+        first, second = draws["topics"][:, 0], draws["topics"][:, 1]
+        products = first[:, :, None] * second[:, None, :]
+        return np.concatenate(
+            [first, second, first**2, second**2, products.reshape(len(products), -1)], axis=1
+        )
 
-    expected = np.stack(lda_problem.topic_moments(p, in_words))
-    return ModelLaw(lda_problem.corpus(), settings, 30, 500, statistics, expected)
+    means, squares = lda_problem.topic_moments(p, in_words, LDA_PRIORS["topic_word_prior"])
+    products = lda_problem.topic_products(p, in_words, LDA_PRIORS["topic_word_prior"])
+    expected = np.concatenate([means.ravel(), squares.ravel(), products.ravel()])
+    return ModelLaw(lda_problem.corpus(LDA_COUNTS), settings, 40, 2_500, statistics, expected)
 
 
 SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane

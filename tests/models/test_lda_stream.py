@@ -8,6 +8,8 @@ from geodrift.models.latent_dirichlet_allocation import Settings, StreamChain
 from law_checks import assert_means
 from models import lda_problem as problem
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
 SETTINGS = {
     "n_topics": 2,
     "doc_topic_prior": problem.DOC_TOPIC_PRIOR,
