@@ -1,6 +1,7 @@
 """Tests of many means at once, at a family-wise error rate of 1%."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 FAMILY_ERROR = 0.01
@@ -9,6 +10,12 @@ FAMILY_ERROR = 0.01
 def z_bound(comparisons: int, degrees: float = np.inf) -> float:
     """Bonferroni bound of a two-sided t statistic."""
     return float(stats.t.ppf(1 - FAMILY_ERROR / (2 * comparisons), degrees))
+
+
+def some(cases, names):
+    """The cases of a test, of which those of other names are slow: what they share is tried by these."""
+    marks = [() if case.name in names else pytest.mark.slow for case in cases]
+    return [pytest.param(case, marks=mark, id=case.name) for case, mark in zip(cases, marks, strict=True)]
 
 
 def assert_means(draws, expected, slack=0.0, comparisons=None):

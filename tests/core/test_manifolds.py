@@ -31,10 +31,33 @@ from geodrift.manifolds import (
     leaf_manifolds,
 )
 from geodrift.samplers import SGGMC
-from law_checks import assert_means, z_bound
+from law_checks import assert_means, some, z_bound
 
-cases = pytest.mark.parametrize("case", MANIFOLDS, ids=lambda case: case.name)
-dtypes = pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["float32", "float64"])
+# In the slow suite: batches and products whose code another case runs, and float32 of most.
+_AGAIN = (
+    "euclidean batch",
+    "sphere batch",
+    "simplex batch",
+    "product prefix",
+    "stiefel tall",
+    "projective plane",
+)
+_IN_FLOAT32 = ("sphere", "simplex", "grassmann", "ball", "product of kinds")
+_NAMES = [case.name for case in MANIFOLDS]
+cases = pytest.mark.parametrize("case", some(MANIFOLDS, set(_NAMES).difference(_AGAIN)))
+cases_and_dtypes = pytest.mark.parametrize(
+    ("case", "dtype"),
+    [
+        pytest.param(
+            case,
+            dtype,
+            id=f"{case.name}-{np.dtype(dtype)}",
+            marks=() if case.name in (_IN_FLOAT32 if dtype == jnp.float32 else _NAMES) else pytest.mark.slow,
+        )
+        for case in MANIFOLDS
+        for dtype in (jnp.float32, jnp.float64)
+    ],
+)
 
 # Compiling is what these tests cost: one program a case and dtype for everything at a point, one for its
 # geodesics, and one a case for their derivatives.
@@ -127,8 +150,7 @@ def flown(case, x, v, t):
     return compiled(case.name)(x, v, t)[0]
 
 
-@cases
-@dtypes
+@cases_and_dtypes
 def test_projection_is_idempotent_and_repairs(case, dtype):
     x, _ = start(case, dtype)
     found = _at_point(case.name, dtype)
@@ -140,8 +162,7 @@ def test_projection_is_idempotent_and_repairs(case, dtype):
         close(found.project[2], found.project[1], eps(dtype, case))
 
 
-@cases
-@dtypes
+@cases_and_dtypes
 def test_tangent_projection_is_orthogonal(case, dtype):
     _, v = start(case, dtype)
     found = _at_point(case.name, dtype)
@@ -174,8 +195,7 @@ def test_inner_and_gradient_belong_together(case):
         assert product == pytest.approx(float(found.derivative_along_v), rel=1e-12)
 
 
-@cases
-@dtypes
+@cases_and_dtypes
 @pytest.mark.parametrize("t", [0.3, 4.0])
 def test_geodesic_stays_reverses_and_keeps_speed(case, dtype, t):
     x, v = start(case, dtype)
@@ -592,7 +612,7 @@ def test_wrong_arguments_raise(make):
 
 
 @pytest.mark.usefixtures("optimised")
-@dtypes
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize("shape", [(10_000, 5), (40_000, 3)])
 def test_compiled_operations_on_many_rows_are_those_of_numpy(shape, dtype):
     """A release of XLA got the sums of such rows wrong: those of a projection, in float32."""

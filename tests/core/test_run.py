@@ -20,7 +20,7 @@ import geodrift as gd
 from cases import KEY, SAMPLERS
 from geodrift.estimators._batch_rows import batch_indices
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere
-from law_checks import assert_means
+from law_checks import assert_means, some
 
 MU = jnp.array([0.0, 0.6, 0.8])
 DATA = Sphere(3).random_point(KEY, (40,))
@@ -48,6 +48,9 @@ def make(case, step_size=0.1):
 
 
 samplers = pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
+# The driver is the same for all; each kind of state once, and the rest in the slow suite.
+_FEW = ("SGGMC L=3", "GSGNHT leaf", "GMC", "SGRHMC", "SGLD", "PreconditionedSGLD")
+few_samplers = pytest.mark.parametrize("case", some(SAMPLERS, _FEW))
 
 
 def equal(a, b):
@@ -55,7 +58,7 @@ def equal(a, b):
         np.testing.assert_array_equal(left, right)
 
 
-@samplers
+@few_samplers
 def test_going_on_from_a_state_is_one_longer_run(case):
     sampler, batches = make(case)
     whole = gd.sample(KEY, sampler, num_draws=10, num_warmup=7, num_chains=2, thin=3, **batches)
@@ -67,15 +70,7 @@ def test_going_on_from_a_state_is_one_longer_run(case):
     assert np.std(whole.position, axis=1).min() > 0
 
 
-# The driver is the same for all; each kind of state once, and the rest in the slow suite.
-_FEW = ("SGGMC L=3", "GSGNHT leaf", "GMC", "SGRHMC", "SGLD", "PreconditionedSGLD")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, marks=() if c.name in _FEW else pytest.mark.slow) for c in SAMPLERS],
-    ids=lambda case: case.name,
-)
+@few_samplers
 def test_chain_of_a_vmap_is_the_chain_alone(case):
     sampler, batches = make(case)
     many = gd.sample(KEY, sampler, num_draws=20, num_chains=2, **batches)
@@ -460,6 +455,7 @@ def test_tree_of_positions_becomes_a_datatree():
     assert "acceptance_rate" not in alone["sample_stats"]
 
 
+@pytest.mark.slow
 def test_keys_are_used_once():
     # JAX's own checker, on every sampler; it must be set before JAX starts.
     code = (

@@ -88,6 +88,7 @@ def test_names_of_rows_are_unique():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow  # these samplers change with their targets alone
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.name}, {space(target.manifold)}")
 def test_exact_draws_have_the_stated_means(target):

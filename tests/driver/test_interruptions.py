@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 import pytest
+import runner
 
 import geodrift
-import runner
 
 KINDS = tuple(runner.KINDS)
 kinds = pytest.mark.parametrize("kind", KINDS)

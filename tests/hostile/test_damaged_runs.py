@@ -4,7 +4,7 @@ from random import Random
 
 from run_cases import Ground, faults_of_all_commands
 
-CASES = 40
+CASES = 24
 
 
 def test_damaged_runs_and_corpora(warm, tmp_path):

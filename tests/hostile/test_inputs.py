@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from input_cases import Case, command_words, play, random_case
 from valid_inputs import all_inputs
 
-CASES = 250
+CASES = 150
 
 
 def outcome_of(warm, case, folder):

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from malformed_inputs import malformed_inputs
 
+from law_checks import some
+
 CASES = list(malformed_inputs())
 
 
@@ -19,7 +21,7 @@ def test_there_are_many_and_each_has_its_name():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CASES, {case.name for case in CASES[::2]}))
 def test_one_line_and_nothing_written(warm, case, tmp_path):
     """In another process; `Outcome.faults` says what no input may cause."""
     arguments = case.write(tmp_path)

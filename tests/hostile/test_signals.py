@@ -9,8 +9,6 @@ import time
 import pytest
 from tasks import orphans, partials
 
-NUMBERS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-
 
 def start(code, folder):
     return subprocess.Popen(
@@ -70,9 +68,22 @@ main()
 """
 
 
-@NUMBERS
+PLACES = {"imports": BEFORE_THE_IMPORTS, "callback": IN_A_CALLBACK, "writing": WHILE_IT_WRITES}
+ONCE = [("imports", signal.SIGINT), ("callback", signal.SIGTERM), ("writing", signal.SIGINT)]
+
+
 @pytest.mark.parametrize(
-    "code", [BEFORE_THE_IMPORTS, IN_A_CALLBACK, WHILE_IT_WRITES], ids=["imports", "callback", "writing"]
+    ("code", "number"),
+    [
+        pytest.param(
+            code,
+            number,
+            id=f"{place}-{number.name}",
+            marks=() if (place, number) in ONCE else pytest.mark.slow,
+        )
+        for place, code in PLACES.items()
+        for number in (signal.SIGINT, signal.SIGTERM)
+    ],
 )
 def test_a_line_and_nothing_half_written(tmp_path, code, number):
     (tmp_path / "a.txt").write_text("some words in a file")
@@ -89,7 +100,11 @@ def test_a_line_and_nothing_half_written(tmp_path, code, number):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-@NUMBERS
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM],
+    ids=lambda number: number.name,
+)
 def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     lines = "\n".join(["abc", "def", "ghi", "jkl", "mno", "pqr", "stu", "vwx", "yza"] * 3)
     for i in range(20):

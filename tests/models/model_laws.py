@@ -8,7 +8,6 @@ from cases import ModelLaw
 from geodrift.data import Corpus
 from models import lda_problem
 
-
 LDA_COUNTS = np.array([[2, 2, 0], [0, 2, 2]])
 LDA_PRIORS = {"doc_topic_prior": (0.1, 0.3), "topic_word_prior": 0.1}
 

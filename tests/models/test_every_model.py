@@ -185,7 +185,6 @@ def test_scikit_learn_accepts_the_estimator(case, monkeypatch):
 
 
 @pytest.mark.usefixtures("all_threads")
-@pytest.mark.usefixtures("unchecked_types")
 @each_model
 def test_posterior_means_of_a_small_problem(case):
     numba.set_num_threads(1)  # three documents keep no second one busy

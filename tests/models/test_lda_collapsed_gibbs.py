@@ -20,8 +20,6 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 from law_checks import assert_means, z_bound
 from models import lda_problem as problem
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SETTINGS = {
     "n_topics": 2,
     "doc_topic_prior": problem.DOC_TOPIC_PRIOR,

@@ -12,8 +12,6 @@ from geodrift.models.latent_dirichlet_allocation.scaled_counts._unnormalised_top
 from law_checks import assert_means
 from models import lda_problem as problem
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 WORDS, PRIOR, STEP_SIZE, CHAINS = 12, 0.4, 0.1, 1000
 DOCUMENTS = np.array([[0, 0, 2], [1, 4, 0], [7, 3, 1], [0, 5, 10]])
 

@@ -13,8 +13,6 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior
 from law_checks import assert_means
 from models import lda_problem as problem
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 COUNTS = np.array([[3, 1, 0], [0, 1, 2], [0, 0, 0], [2, 0, 1]])
 STATISTICS = (lambda a: a / (1 + a), lambda a: np.exp(-a), lambda a: a / (1 + a) * np.exp(-a))
 

@@ -17,8 +17,6 @@ from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import S
 from law_checks import assert_means
 from models import lda_problem as problem
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 SETTINGS = {
     "n_topics": 2,
     "doc_topic_prior": problem.DOC_TOPIC_PRIOR,
@@ -229,6 +227,7 @@ def test_moves_begin_at_a_draw_given_the_mean_counts(gammas_on):
         ({"step_size": (1.0, 0.0, 0.5)}, "must have b a number from 1e-06"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_types")
 def test_wrong_settings_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Settings(**SETTINGS | arguments)

@@ -7,8 +7,6 @@ import geodrift as gd
 from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 NUM_DOCUMENTS, NUM_TOPICS, NUM_WORDS = 20, 20, 1000
 KAPPA, ALPHA = 6000.0, 10.0
 ADAPTING, SHORT, LONG = 300, 2000, 20_000

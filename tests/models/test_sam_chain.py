@@ -11,8 +11,6 @@ from geodrift.models.spherical_admixture import Chain, Settings
 from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 from models.sam_problem import SETTINGS, planted, run
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 PROJECTIONS = np.random.default_rng(9).normal(size=(20, 3, 40))
 PROJECTIONS /= np.linalg.norm(PROJECTIONS, axis=(1, 2), keepdims=True)
 
@@ -124,6 +122,7 @@ def test_negative_curvature_bounds_the_step_by_its_size():
     np.testing.assert_allclose(tuned[0][0], 0.8 / np.sqrt(200.0 * 9.0))
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_bad_input_is_refused_in_one_line():
     corpus = planted()[0]
     with pytest.raises(ValueError, match="n_topics is 100 but the corpus has 80 documents"):

@@ -17,8 +17,6 @@ from geodrift.models.spherical_admixture.documents._mixture_sampler import Mixtu
 from geodrift.models.spherical_admixture.documents._shear import shear, shear_prior
 from models.sam_problem import planted, run
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 KAPPA = 200.0
 
 
