@@ -40,7 +40,7 @@ def test_topics_json_has_the_stated_form(geodrift_cli, run):
     status, out, _ = geodrift_cli("topics", run, "--json", "--top", 4)
     assert status == 0
     found = json.loads(out)
-    assert set(found) == {"topics"}
+    assert set(found) == {"topics", "verdict"}
     assert [topic["topic"] for topic in found["topics"]] == [0, 1, 2]
     for topic in found["topics"]:
         assert len(topic["words"]) == 4
@@ -167,7 +167,7 @@ def test_resume_goes_on_with_a_run_killed_in_its_pilot(geodrift_cli, inputs, tmp
     assert not (tmp_path / "r" / "checkpoint").exists()
     status, _, err = geodrift_cli("resume", tmp_path / "r")
     assert status == 0, err
-    assert geodrift.load(tmp_path / "r").state["counts"] == [20]
+    assert geodrift.load(tmp_path / "r").state["counts"] == [20] * 4
 
 
 def test_parents_of_what_is_written_are_made(geodrift_cli, run, inputs, tmp_path):
@@ -180,7 +180,7 @@ def test_parents_of_what_is_written_are_made(geodrift_cli, run, inputs, tmp_path
     ):
         status, _, err = geodrift_cli(*arguments)
         assert status == 0, err
-    assert geodrift.load(places[0]).state["counts"] == [5]
+    assert geodrift.load(places[0]).state["counts"] == [5] * 4
     (tmp_path / "file").write_text("precious")
     result = geodrift_cli("corpus", counts, "--out", tmp_path / "file" / "b" / "c")
     assert_one_line(*result)

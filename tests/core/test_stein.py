@@ -74,7 +74,7 @@ def replications(space, c, temperature, number):
     return np.asarray(jax.vmap(lambda x, s: kernel_stein_discrepancy(manifold, x, s, scale=c))(x, s))
 
 
-@pytest.mark.parametrize("space", ["flat", "sphere"])
+@pytest.mark.parametrize("space", ["flat", pytest.param("sphere", marks=pytest.mark.slow)])
 def test_zero_on_average_for_exact_draws_and_positive_for_others(space):
     exact = replications(space, 0.8, 1.0, 400)
     z = exact.mean() / (exact.std(ddof=1) / np.sqrt(len(exact)))

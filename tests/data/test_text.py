@@ -197,6 +197,7 @@ def test_frequencies_as_typed():
         parse_frequency("many", "--max-df")
 
 
+@pytest.mark.slow
 def test_demo_corpus_is_about_python(monkeypatch):
     monkeypatch.setattr("geodrift.data._demo._PACKAGES", ("scipy",))
     monkeypatch.setattr("geodrift.data._demo._FILES_OF", 8)

@@ -29,7 +29,22 @@ def run_page(name):
     return names, printed.getvalue()
 
 
-@pytest.mark.parametrize("name", [name for name in EXECUTED if name not in TESTED])
+LONG = (
+    "explanation/temperature.md",
+    "how-to/check-a-run.md",
+    "how-to/sample-a-network.md",
+    "how-to/sample-a-numpyro-model.md",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+        for name in EXECUTED
+        if name not in TESTED
+    ],
+)
 def test_the_code_of_the_page_runs(name):
     if "numpyro" in name:
         pytest.importorskip("numpyro")

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from geodrift import Result, SamplingError
-from geodrift.driver import HostChain, Variable, _timing
+from geodrift.driver import HostChain, Shares, Variable, _host_chain, _timing
 from geodrift.driver._timing import steps_in
 
 
 class TimedChain(HostChain):
     """Steps that do nothing but let time pass: so many seconds each, on a clock of the chain's own."""
 
-    def __init__(self, paces: Iterable[float]) -> None:
-        self.paces, self.now = iter(paces), 0.0
+    shares = Shares(num_draws=100)
+
+    def __init__(self, paces: Iterable[float], of_a_draw: float = 0.0) -> None:
+        self.paces, self.now, self.of_a_draw = iter(paces), 0.0, of_a_draw
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -27,7 +29,8 @@ class TimedChain(HostChain):
         self.count += 1
 
     def draw(self) -> dict[str, np.ndarray]:
-        raise AssertionError("the pilot's steps are warm-up, which stores no draws")
+        self.now += self.of_a_draw
+        return {"count": np.array(self.count)}
 
     def metrics(self, outcomes: list[None]) -> dict[str, float]:
         return {}
@@ -41,7 +44,9 @@ class TimedChain(HostChain):
 
 def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
     """The number of steps that the pilot finds on the chain's clock."""
-    monkeypatch.setattr(_timing, "time", SimpleNamespace(perf_counter=lambda: chain.now))
+    clock = SimpleNamespace(perf_counter=lambda: chain.now)
+    monkeypatch.setattr(_timing, "time", clock)
+    monkeypatch.setattr(_host_chain, "time", clock)
     return steps_in(seconds, chain)
 
 
@@ -71,6 +76,11 @@ def test_time_too_short_for_the_pilot(monkeypatch):
     """Half of the shortest plan is warm-up, which the pilot's steps are in."""
     taken, pilot = total_seconds(monkeypatch, 0.1, itertools.repeat(2.0))
     assert (taken, pilot) == (16.0, 4)
+
+
+def test_time_is_left_for_the_draws(monkeypatch):
+    """A hundred draws of .03 s, two of which the pilot takes too."""
+    assert planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0) == pytest.approx(694, abs=1)
 
 
 def test_steps_taken_before_count(monkeypatch):

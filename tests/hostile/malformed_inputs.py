@@ -99,7 +99,7 @@ def _files():
 def _one_file(name, content):
     def write(folder):
         if "/" not in name:
-            (folder / name).write_bytes(content)
+            (folder / name).write_bytes(content() if callable(content) else content)
         return corpus(folder, folder / name)
 
     return write

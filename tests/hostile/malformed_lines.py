@@ -1,7 +1,9 @@
 """Malformed bags of words (UCI, LDA-C, Matrix Market) and records (JSON lines, CSV, Parquet)."""
 
 import bz2
+import functools
 import gzip
+import importlib.util
 import io
 
 from malformed_arrays import flipped
@@ -166,30 +168,42 @@ def gzipped():
     yield "uci.bz2-bomb", "docword.a.txt.bz2", bz2.compress(b"1" * 2**26, 1)
 
 
+@functools.cache
+def _parquet(columns, compression="snappy"):
+    """A file of columns, which are told as a tuple of (name, values)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    table = pa.table(
+        {name: list(values) if values else pa.array([], pa.string()) for name, values in columns}
+    )
+    pq.write_table(table, stream, compression=compression)
+    return stream.getvalue()
+
+
+def _texts(values, name="text", **options):
+    return _parquet(((name, values),), **options)
+
+
+def _whole():
+    return _texts(tuple(f"word{i % 7} word{i % 5}" for i in range(500)))
+
+
 def parquet():
-    """Parquet files: (name, bytes); none where pyarrow is not installed."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
+    """Parquet files: (name, function that makes the bytes); none where pyarrow is not installed."""
+    if importlib.util.find_spec("pyarrow") is None:
         return
-
-    def written(columns, **options):
-        stream = io.BytesIO()
-        pq.write_table(pa.table(columns), stream, **options)
-        return stream.getvalue()
-
-    whole = written({"text": [f"word{i % 7} word{i % 5}" for i in range(500)]})
     for share in (0.1, 0.5, 0.9, 0.999):
-        yield f"parquet-cut-{share}", whole[: int(share * len(whole))]
+        yield f"parquet-cut-{share}", lambda share=share: _whole()[: int(share * len(_whole()))]
     for seed in range(12):
-        yield f"parquet-flipped-{seed}", flipped(whole, seed, bits=8)
-    yield "parquet-ends-alone", b"PAR1PAR1"
-    yield "parquet-footer-huge", whole[:-8] + b"\xff\xff\xff\x7f" + b"PAR1"
-    yield "parquet-no-column", written({"body": ["a"]})
-    yield "parquet-numbers", written({"text": [1, 2]})
-    yield "parquet-lists", written({"text": [["a"]]})
-    yield "parquet-bytes", written({"text": [b"\xff\xfe"]})
-    yield "parquet-no-rows", written({"text": pa.array([], pa.string())})
-    yield "parquet-bomb", written({"text": ["a " * 2**26]}, compression="zstd")
-    yield "parquet-dictionary-bomb", written({"text": ["a " * 2**16] * 3000}, compression="zstd")
+        yield f"parquet-flipped-{seed}", lambda seed=seed: flipped(_whole(), seed, bits=8)
+    yield "parquet-ends-alone", lambda: b"PAR1PAR1"
+    yield "parquet-footer-huge", lambda: _whole()[:-8] + b"\xff\xff\xff\x7f" + b"PAR1"
+    yield "parquet-no-column", lambda: _texts(("a",), name="body")
+    yield "parquet-numbers", lambda: _texts((1, 2))
+    yield "parquet-lists", lambda: _texts((("a",),))
+    yield "parquet-bytes", lambda: _texts((b"\xff\xfe",))
+    yield "parquet-no-rows", lambda: _texts(())
+    yield "parquet-bomb", lambda: _texts(("a " * 2**26,), compression="zstd")
+    yield "parquet-dictionary-bomb", lambda: _texts(("a " * 2**16,) * 3000, compression="zstd")

@@ -18,7 +18,7 @@ def lda():
     The law of one topic hardly depends on alpha; how alike the two topics are does.
     """
     _, p, in_words = lda_problem.posterior(LDA_COUNTS, **LDA_PRIORS)
-    settings = LDA_PRIORS | {"n_topics": 2, "num_draws": 2_000, "warm_up_fraction": 0.2}
+    settings = LDA_PRIORS | {"n_topics": 2, "num_draws": 800, "warm_up_fraction": 0.2}
 
     def statistics(draws):
         first, second = draws["topics"][:, 0], draws["topics"][:, 1]
@@ -30,7 +30,7 @@ def lda():
     means, squares = lda_problem.topic_moments(p, in_words, LDA_PRIORS["topic_word_prior"])
     products = lda_problem.topic_products(p, in_words, LDA_PRIORS["topic_word_prior"])
     expected = np.concatenate([means.ravel(), squares.ravel(), products.ravel()])
-    return ModelLaw(lda_problem.corpus(LDA_COUNTS), settings, 40, 2_500, statistics, expected)
+    return ModelLaw(lda_problem.corpus(LDA_COUNTS), settings, 30, 1_000, statistics, expected)
 
 
 SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane

@@ -193,7 +193,7 @@ def small_steps(monkeypatch):
 
 def assert_counts_are_those_of_the_assignments(move, counts):
     documents, words = problem.tokens(counts)
-    seen, num_topics = move.seen[documents], move.settings.n_topics
+    seen, num_topics = move.seen[documents], move.num_topics
     expected = np.zeros((counts.shape[1], num_topics), int)
     np.add.at(expected, (words[seen], move.assignments[seen]), 1)
     np.testing.assert_array_equal(move.word_topic[:, :num_topics], expected)
@@ -227,7 +227,7 @@ def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_steps")
-@pytest.mark.parametrize(("steps", "complete"), [(20, 7), (3, 4), (200, 44)])
+@pytest.mark.parametrize(("steps", "complete"), [(20, 6), (3, 4), (200, 28)])
 def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, complete):
     chain = Chain(random_corpus(), Settings(n_topics=5))
     chain.begin(chain.shares.plan(steps))
@@ -239,7 +239,10 @@ def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, co
 
 @pytest.mark.usefixtures("small_steps")
 def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
-    """Two kinds of documents without a common word; the sweeps that would mend a wrong start are left out."""
+    """Two kinds of documents without a common word; the sweeps that would mend a wrong start are left out.
+
+    Either kind has some of the four topics of the start.
+    """
     rng, counts = np.random.default_rng(5), np.zeros((300, 60), int)
     counts[:150, :30], counts[150:, 30:] = rng.poisson(0.7, (2, 150, 30))
     chain = Chain(problem.corpus(counts), Settings(n_topics=2))
@@ -253,10 +256,10 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
         chain.step()
     documents, words = problem.tokens(counts)
     joined = ~start[documents]
-    of_first = np.bincount(move.assignments[joined & (words < 30)], minlength=2)
-    of_second = np.bincount(move.assignments[joined & (words >= 30)], minlength=2)
-    assert of_first.argmax() != of_second.argmax()
-    assert min(of_first.max() / of_first.sum(), of_second.max() / of_second.sum()) > 0.98
+    of_first = np.bincount(move.assignments[joined & (words < 30)], minlength=4)
+    of_second = np.bincount(move.assignments[joined & (words >= 30)], minlength=4)
+    assert min(of_first.sum(), of_second.sum()) > 1000
+    assert np.minimum(of_first, of_second).sum() < 0.02 * (of_first + of_second).sum()
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -264,11 +267,11 @@ def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
     chain = Chain(random_corpus(), Settings(n_topics=5, learn_doc_topic_prior="asymmetric"))
     chain.begin(chain.shares.plan(600))
     values = []
-    for _ in range(60):
+    for _ in range(140):
         chain.step()
         values.append(chain.move.document_prior.copy())
-    changes = [step for step in range(1, 60) if not np.array_equal(values[step], values[step - 1])]
-    assert changes == [43, 47, 51, 55, 59]
+    changes = [step for step in range(1, 140) if not np.array_equal(values[step], values[step - 1])]
+    assert changes == [127, 131, 135, 139]  # topics are merged after 20 passes over all
     np.testing.assert_array_equal(values[0], chain.settings.document_prior)
 
 

@@ -64,9 +64,9 @@ def test_alpha_and_assignments_have_their_joint_law(learn):
     for number in range(30):
         chain, kept = Chain(problem.corpus(COUNTS), settings, seed=1, chain=number), []
         chain.begin(chain.shares.plan(10**6))
-        while chain.count < 400:
+        while chain.count < 500:
             chain.step()
-            if chain.count > 40:
+            if chain.count > 140:  # topics are merged at 82
                 alpha, z = chain.move.alpha, chain.move.assignments
                 # The components of an asymmetric alpha have one law.
                 of_alpha = [np.mean([f(a) for a in alpha]) for f in STATISTICS]

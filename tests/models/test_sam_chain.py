@@ -87,6 +87,7 @@ def test_sixty_steps_and_forty_more_are_a_hundred(method, latents):
         np.testing.assert_array_equal(value, second.state()[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_planted_topics_are_found_with_intervals_that_hold_them():
     corpus, topics = planted(num_documents=400)
     model = SphericalAdmixture(

@@ -111,6 +111,7 @@ def test_tied_objective_needs_no_normaliser_of_the_topics():
     np.testing.assert_allclose(objective.topic_objective(model, topics), expected, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_mean_norm_under_the_variational_family_by_monte_carlo():
     """Q_d = E|beta theta|^2 from draws of q, where unit norm and spread of the topics meet."""
     model, topics, parameters = _small_problem()

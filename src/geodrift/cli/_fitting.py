@@ -78,6 +78,13 @@ def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None
         say(f"{_left(result.left)}: geodrift resume {run.path} takes them")
 
 
+def say_verdict(run: Run) -> None:
+    """What may be believed of what a run has found."""
+    if run.num_draws:
+        for line in str(model_of(run).answers().verdict(run)).splitlines():
+            say(line)
+
+
 def _left(steps: int) -> str:
     return f"the plan has {steps:,} steps left" if steps else "its plan is done"
 

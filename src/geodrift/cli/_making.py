@@ -11,6 +11,8 @@ from geodrift.cli import _options as o
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
 
+CHAINS = 4  # unless told otherwise
+
 
 @m.with_options(m.demo_settings_of, of=[demonstrated()])
 def demo(
@@ -33,7 +35,7 @@ def demo(
     say("reading docstrings (parsed, never imported)")
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
-    config = {"settings": values, "seed": seed, "chains": 1, "held_out": 200}
+    config = {"settings": values, "seed": seed, "chains": CHAINS, "held_out": 200}
     fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
     answers = model.answers()
     width = max(60, progress_console().width)
@@ -90,8 +92,13 @@ def fit(
     seconds: o.Seconds = None,
     steps: o.Steps = None,
     chains: Annotated[
-        int, typer.Option(min=1, max=1000, help="Independent chains; they share the time.")
-    ] = 1,
+        int,
+        typer.Option(
+            min=1,
+            max=1000,
+            help="Independent chains, which share the time; what several have found holds for another run.",
+        ),
+    ] = CHAINS,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
     unchecked_corpus: Annotated[
@@ -121,7 +128,8 @@ def fit(
         [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
     )
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
-    _fitting.start(chosen, documents, run, config, length or Length(60.0))
+    fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0))
+    _fitting.say_verdict(fitted)
     show(visible(run))
 
 
@@ -139,7 +147,7 @@ def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = N
     """
     from geodrift.cli import _fitting
 
-    _fitting.go_on(run, _fitting.checked_length(seconds, steps))
+    _fitting.say_verdict(_fitting.go_on(run, _fitting.checked_length(seconds, steps)))
     show(visible(run))
 
 

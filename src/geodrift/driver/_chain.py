@@ -108,5 +108,9 @@ class Chain(abc.ABC):
         """
         return int(seconds / pace)
 
+    def seconds_of_draws(self) -> float:
+        """The time that the draws of a run take beside its steps."""
+        return 0.0
+
     def close(self) -> None:  # noqa: B027  most chains hold nothing
         """Give back what the chain holds: threads, files."""

@@ -1,6 +1,7 @@
 """A chain whose steps are Python that calls compiled kernels."""
 
 import abc
+import time
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ class HostChain(Chain):
     @abc.abstractmethod
     def metrics(self, outcomes: list[Any]) -> dict[str, float]:
         """Numbers to show of a chunk, from the outcomes of its steps."""
+
+    def seconds_of_draws(self) -> float:
+        """The time of all draws, from that of one: the second, since the first may compile."""
+        self.draw()
+        begun = time.perf_counter()
+        self.draw()
+        return (time.perf_counter() - begun) * self.shares.num_draws
 
     @property
     def warming_up(self) -> bool:

@@ -120,7 +120,7 @@ class Shares(NamedTuple):
     """
 
     warm_up_fraction: float = 0.5
-    num_draws: int = 100
+    num_draws: int = 25
 
     def plan(self, total: int) -> Plan:
         """A plan of so many steps."""

@@ -35,7 +35,8 @@ def steps_in(seconds: float, chain: Chain, most: int = PILOT_STEPS) -> int:
         steps, begun = min(taken + 1, most - taken), time.perf_counter()
         _advance(chain, steps)
         taken, pace = taken + steps, (time.perf_counter() - begun) / steps
-    left = seconds - (time.perf_counter() - started)
+    of_draws = chain.seconds_of_draws()
+    left = seconds - (time.perf_counter() - started) - of_draws
     return chain.count + max(chain.count, chain.steps_within(left, pace))
 
 

@@ -23,6 +23,11 @@ def unit_directions(components: Float[np.ndarray, "K V"]) -> Float[np.ndarray, "
     return components
 
 
+def directions_of(signed: bool) -> Directions:
+    """The directions of unit vectors, whose weights have a sign, or else of probabilities."""
+    return unit_directions if signed else np.sqrt
+
+
 def matched(
     components: Float[np.ndarray, "N K V"],
     reference: Float[np.ndarray, "K V"],

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,19 @@ from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
+from geodrift.models.kit._verdict import Verdict
+
+
+class Findings(NamedTuple):
+    """What a run has found.
+
+    Attributes:
+        parts: Of each component or other part, for JSON.
+        verdict: What may be believed of them.
+    """
+
+    parts: list[dict[str, Any]]
+    verdict: Verdict
 
 
 class Answers(abc.ABC):
@@ -55,15 +68,19 @@ class Answers(abc.ABC):
         return counts
 
     @abc.abstractmethod
-    def summarise(self, run: Run, top: int) -> list[dict[str, Any]]:
-        """What was found, for JSON."""
+    def summarise(self, run: Run, top: int) -> Findings:
+        """What was found, and what may be believed of it."""
 
     @abc.abstractmethod
-    def summary_text(self, found: list[dict[str, Any]]) -> str:
+    def verdict(self, run: Run) -> Verdict:
+        """What may be believed of it, without the findings themselves."""
+
+    @abc.abstractmethod
+    def summary_text(self, found: Findings) -> str:
         """The same as tables."""
 
     @abc.abstractmethod
-    def summary_lines(self, found: list[dict[str, Any]], width: int) -> str:
+    def summary_lines(self, found: Findings, width: int) -> str:
         """The same as a few lines, of at most ``width`` characters."""
 
     @abc.abstractmethod

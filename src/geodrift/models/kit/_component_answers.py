@@ -3,18 +3,21 @@
 import abc
 import json
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
-from geodrift.models.kit._alignment import in_order
-from geodrift.models.kit._answers import Answers
+from geodrift.models.kit._agreement import Agreement, aligned
+from geodrift.models.kit._alignment import directions_of
+from geodrift.models.kit._answers import Answers, Findings
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables
+from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
 
 Draws = Mapping[str, np.ndarray]
@@ -27,17 +30,13 @@ class ComponentAnswers(Answers):
     Attributes:
         variable: The stored variable by which components are told apart, [component, word]. Every variable
             whose first dimension is `Model.component` has an entry for each of them.
-        signed: Whether the weights of words in components have a sign.
+        signed: Whether components are unit vectors, in which the weights of words have a sign.
         evaluation_draws: Draws that `evaluate` uses unless told otherwise, at most; None: all.
     """
 
     variable: ClassVar[str]
     signed: ClassVar[bool] = False
     evaluation_draws: ClassVar[int | None] = None
-
-    @abc.abstractmethod
-    def common_order(self, components: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
-        """For each draw the component that stands in each place."""
 
     @abc.abstractmethod
     def score(
@@ -51,28 +50,48 @@ class ComponentAnswers(Answers):
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents under aligned draws; see `Answers.transform`."""
 
-    def aligned_draws(self, run: Run) -> dict[str, np.ndarray]:
-        """Draws of all chains, one after the other: every variable of components, in one order of them."""
+    def aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
+        """Every variable of components, [chain, draw, component, ...], in one order of the components.
+
+        Returns:
+            The variables by name, and how far the chains agree.
+        """
         posterior = run.draws["posterior"].to_dataset()
         draws = {
-            str(name): array.values.reshape(-1, *array.shape[2:])
+            str(name): array.values
             for name, array in posterior.data_vars.items()
             if array.dims[2:3] == (self.model.component,)
         }
-        return in_order(draws, self.common_order(draws[self.variable]))
+        return aligned(draws, self.variable, directions_of(self.signed))
 
-    def summarise(self, run: Run, top: int) -> list[dict[str, Any]]:
-        """Each component's words with intervals."""
-        draws, words = self.aligned_draws(run)[self.variable], run.labels["word"]
-        return component_words(draws, words, top, self.model.component, signed=self.signed)
+    def aligned_draws(self, run: Run) -> dict[str, np.ndarray]:
+        """The same variables of all chains, one after the other."""
+        return _flat(self.aligned(run)[0])
 
-    def summary_text(self, found: list[dict[str, Any]]) -> str:
-        """One table a component."""
-        return component_tables(found, self.model.component)
+    def summarise(self, run: Run, top: int) -> Findings:
+        """Each component's words, with intervals where enough chains have found it."""
+        draws, agreed = self.aligned(run)
+        topics, words, name = draws[self.variable], run.labels["word"], self.model.component
+        found = component_words(topics, words, top, name, agreed=agreed, signed=self.signed)
+        return Findings(found, self._verdict(run, agreed))
 
-    def summary_lines(self, found: list[dict[str, Any]], width: int) -> str:
-        """A few lines a component, and what their numbers are."""
-        return f"{component_lines(found, self.model.component, width)}\n\n{LEGEND}"
+    def verdict(self, run: Run) -> Verdict:
+        """How far the chains agree on the components and on every number that is stored of a draw."""
+        return self._verdict(run, self.aligned(run)[1])
+
+    def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
+        posterior = run.draws["posterior"].to_dataset()
+        numbers = {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
+        return verdict_of(agreed, numbers, self.model.component)
+
+    def summary_text(self, found: Findings) -> str:
+        """The verdict, and one table a component."""
+        return f"{found.verdict}\n\n{component_tables(found.parts, self.model.component)}"
+
+    def summary_lines(self, found: Findings, width: int) -> str:
+        """A few lines a component, what their numbers are, and the verdict."""
+        lines = component_lines(found.parts, self.model.component, width)
+        return f"{lines}\n\n{LEGEND}\n\n{textwrap.fill(str(found.verdict), width)}"
 
     def evaluate(
         self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any
@@ -115,3 +134,8 @@ class ComponentAnswers(Answers):
             "vocabulary": np.array(run.labels["word"], dtype=np.str_),
             "hyperparameters": np.array(told),
         }
+
+
+def _flat(draws: Draws) -> dict[str, np.ndarray]:
+    """Variables of all chains, one after the other."""
+    return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}

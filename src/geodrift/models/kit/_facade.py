@@ -6,14 +6,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from geodrift.data import as_csr
 from geodrift.driver import Chain, sampled
-from geodrift.models.kit._alignment import in_order
+from geodrift.models.kit._agreement import Agreement, aligned
+from geodrift.models.kit._alignment import Directions
 from geodrift.models.kit._settings import ModelSettings
 
 C = TypeVar("C", bound=Chain)
@@ -133,24 +134,24 @@ class Facade(TransformerMixin, BaseEstimator):
 
 
 def component_draws(
-    chains: Sequence[Chain],
-    num_steps: int,
-    variable: str,
-    common_order: Callable[[Float[np.ndarray, "N K V"]], Int[np.ndarray, "N K"]],
-) -> dict[str, np.ndarray]:
-    """Draws of all chains, one after the other: every variable of components, in one order of them.
+    chains: Sequence[Chain], num_steps: int, variable: str, directions: Directions
+) -> tuple[dict[str, np.ndarray], Agreement]:
+    """Draws of all chains: every variable of components, in one order of them, and how far the chains agree.
 
     Args:
         chains: At their start.
         num_steps: Steps of each chain.
         variable: By which components are told apart; its first dimension is that of the components.
-        common_order: The component that stands in each place, for each draw of ``variable``.
+        directions: See `agreement`.
+
+    Returns:
+        The variables by name, [chain, draw, component, ...] each.
     """
     found = sampled(chains, num_steps)
     variables = chains[0].variables
     draws = {
-        name: values.reshape(-1, *values.shape[2:])
+        name: values
         for name, values in found.items()
         if variables[name].dims[:1] == variables[variable].dims[:1]
     }
-    return in_order(draws, common_order(draws[variable]))
+    return aligned(draws, variable, directions)

@@ -50,7 +50,7 @@ class ModelSettings:
     """
 
     num_draws: int = setting(
-        100,
+        25,
         Whole(1, 1_000_000),
         "Posterior draws that are stored of each chain.",
         option="draws",

@@ -5,7 +5,10 @@ from typing import Any
 
 from geodrift._terminal import visible
 
-LEGEND = "word, posterior mean of its weight, [90% interval]"  # of `component_lines`
+# Of `component_lines`.
+LEGEND = (
+    "(chains that found it / chains)  word, posterior mean of its weight, [90% interval where it is shared]"
+)
 
 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
@@ -35,7 +38,7 @@ def component_tables(found: list[dict[str, Any]], component: str) -> str:
     lines = []
     for told in found:
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [f"{component} {told[component]}", *table, ""]
+        lines += [f"{component} {told[component]}{_found(told)}", *table, ""]
     return "\n".join(lines)
 
 
@@ -44,15 +47,19 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
     paragraphs = []
     for told in found:
         words = [
-            f"{visible(e['word'])}\xa0{e['weight']:.2f}\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]"
+            f"{visible(e['word'])}\xa0{e['weight']:.2f}"
+            + (f"\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]" if e["low"] is not None else "")
             for e in told["words"]
         ]
+        head = f"{component} {told[component]:>2}  "
+        if told["chains"] > 1:
+            head += f"({told['found']}/{told['chains']})  "
         # Broken only between words, never inside an interval.
         text = textwrap.fill(
             "  ".join(words),
             width,
-            initial_indent=f"{component} {told[component]:>2}  ",
-            subsequent_indent=" " * (len(component) + 5),
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
             break_on_hyphens=False,
             break_long_words=False,
         )
@@ -61,6 +68,15 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
 
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:
-    interval = f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
-    word = visible(entry["word"])
-    return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval}  {entry['p_top10']:6.2f}"
+    interval = "-" if entry["low"] is None else f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
+    word, size = visible(entry["word"]), 18 if sign == "+" else 16
+    return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
+
+
+def _found(told: dict[str, Any]) -> str:
+    """By how many chains a component was found, where there are several."""
+    if told["chains"] == 1:
+        return ""
+    return f", found by {told['found']} of {told['chains']} chains" + (
+        "" if told["shared"] else ": no interval"
+    )

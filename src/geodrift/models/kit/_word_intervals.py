@@ -1,42 +1,107 @@
-"""Leading words of components, with posterior intervals of their weights."""
+"""Leading words of components, with intervals of their weights that hold for the next run.
+
+A component that several chains have found differs more from chain to chain than the draws within one chain
+say, since each chain rests near a mode of its own. The interval of a weight is that of the next draw of the
+next chain: the draws' deviations from their chain's mean, and beside them the means' deviation from one
+another, whose variance B from C chains gives a t-distributed term of variance (1 + 1 / C) B (the rule of
+multiple imputation: Rubin 1987, eq. 3.1.5, for a new chain rather than for the mean).
+
+Both are taken on the scale of directions, the square root of a probability, on which the variance hardly
+depends on the mean. B of few chains scatters; it is shrunk towards its mean over the component's words, a
+variance in proportion to the weight, as the moderated variance of Smyth (2004).
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy import stats
+
+from geodrift.models.kit._agreement import Agreement
 
 INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
+POOLED_DEGREES = 3.0  # degrees of freedom that B's mean over words counts for
+LEAST_WEIGHT = 1e-3  # squared direction from which on a word counts for that mean
+_GRID = (np.arange(50) + 0.5) / 50  # of the t distribution
+
+
+def next_draw_intervals(
+    directions: Float[np.ndarray, "C N V"], words: np.ndarray
+) -> tuple[Float[np.ndarray, " W"], Float[np.ndarray, " W"]]:
+    """Ends of the 90% intervals of some words in the next draw of the next chain, on the scale given.
+
+    Args:
+        directions: One component in each draw of the chains that have found it; of one chain the intervals
+            are those of its next draw.
+        words: Numbers of W words.
+    """
+    means = directions.mean(axis=1, dtype=np.float64)
+    within = (directions[:, :, words] - means[:, None, words]).reshape(-1, len(words))
+    center, num_chains = means.mean(axis=0), len(means)
+    if num_chains == 1:
+        spread = within
+    else:
+        scale, degrees = _between(means)
+        steps = stats.t.ppf(_GRID, degrees)
+        spread = (within[:, None] + np.sqrt(1 + 1 / num_chains) * scale[words] * steps[:, None]).reshape(
+            -1, len(words)
+        )
+    # The quantiles between which the next draw lies nine times in ten, however few draws there are.
+    low, high = np.quantile(spread, INTERVAL, axis=0, method="weibull")
+    return center[words] + low, center[words] + high
+
+
+def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], float]:
+    """Standard deviation of each word between chains, moderated, and its degrees of freedom."""
+    variances, squares = means.var(axis=0, ddof=1), means.mean(axis=0) ** 2
+    counts = squares >= LEAST_WEIGHT
+    pooled = variances[counts].sum() / squares[counts].sum() * squares if counts.any() else variances
+    own = len(means) - 1
+    degrees = own + POOLED_DEGREES
+    return np.sqrt((own * variances + POOLED_DEGREES * pooled) / degrees), degrees
 
 
 def leading_words(
-    draws: Float[np.ndarray, "N V"], vocabulary: Sequence[str], top: int, *, sign: float = 1.0
+    draws: Float[np.ndarray, "C N V"],
+    vocabulary: Sequence[str],
+    top: int,
+    *,
+    sign: float = 1.0,
+    signed: bool = False,
+    with_intervals: bool = True,
 ) -> list[dict[str, Any]]:
     """The words of largest mean weight in one component.
 
     Args:
-        draws: The component's weights in all aligned draws.
+        draws: The component's weights in the aligned draws of the chains that have found it.
         vocabulary: V words.
         top: Largest number of words; those whose mean has the other sign are left out.
         sign: 1, or -1 for the most negative weights.
+        signed: Whether the component is a unit vector, its own direction, and not probabilities.
+        with_intervals: Whether there is an interval to give.
 
     Returns:
-        ``{"word", "weight", "low", "high", "p_top10"}`` of each: posterior mean, ends of the 90% interval,
-        and the probability that the weight is among the ten highest (for negative words: lowest).
+        ``{"word", "weight", "low", "high", "p_top10"}`` of each: posterior mean, ends of the 90% interval or
+        None, and the probability that the weight is among the ten highest (for negative words: lowest).
     """
-    mean = draws.mean(axis=0)
+    mean = draws.mean(axis=(0, 1))
     words = np.argsort(-sign * mean, kind="stable")[:top]
     words = words[sign * mean[words] > 0]
-    low, high = np.quantile(draws[:, words], INTERVAL, axis=0)
-    ten = min(10, draws.shape[1])
-    last = -np.partition(-sign * draws, ten - 1, axis=1)[:, ten - 1]
-    in_top = (sign * draws[:, words] >= last[:, None]).mean(axis=0)
+    low, high = np.full((2, len(words)), np.nan)
+    if with_intervals:
+        low, high = next_draw_intervals(draws if signed else np.sqrt(draws), words)
+        if not signed:
+            low, high = np.maximum(low, 0.0) ** 2, high**2
+    ten, flat = min(10, draws.shape[2]), draws.reshape(-1, draws.shape[2])
+    last = -np.partition(-sign * flat, ten - 1, axis=1)[:, ten - 1]
+    in_top = (sign * flat[:, words] >= last[:, None]).mean(axis=0)
     return [
         {
             "word": vocabulary[w],
             "weight": float(mean[w]),
-            "low": float(a),
-            "high": float(b),
+            "low": float(a) if with_intervals else None,
+            "high": float(b) if with_intervals else None,
             "p_top10": float(p),
         }
         for w, a, b, p in zip(words, low, high, in_top, strict=True)
@@ -44,11 +109,12 @@ def leading_words(
 
 
 def component_words(
-    draws: Float[np.ndarray, "N K V"],
+    draws: Float[np.ndarray, "C N K V"],
     vocabulary: Sequence[str],
     top: int,
     component: str,
     *,
+    agreed: Agreement,
     signed: bool = False,
 ) -> list[dict[str, Any]]:
     """The leading words of every component.
@@ -58,21 +124,31 @@ def component_words(
         vocabulary: V words.
         top: Largest number of words of a component; where weights have a sign, of either sign.
         component: What a component is called.
-        signed: Whether weights have a sign.
+        agreed: How far the chains agree. Components that are not shared have no intervals, but where there is
+            one chain: those are of its next draw.
+        signed: Whether components are unit vectors, whose weights have a sign.
 
     Returns:
-        For each component its number under ``component``, and its ``"words"`` from `leading_words`; where
-        weights have a sign, ``"negative_words"`` too.
+        For each component its number under ``component``, the number of ``chains``, by how many of them it
+        was ``found``, whether it is ``shared``, and its ``"words"`` from `leading_words`; where weights have
+        a sign, ``"negative_words"`` too.
 
     Raises:
         ValueError: The vocabulary does not have V words.
     """
-    num_words = draws.shape[2]
+    num_chains, _, num_components, num_words = draws.shape
     if num_words != len(vocabulary):
         raise ValueError(f"{component}s have {num_words} words but the vocabulary has {len(vocabulary)}")
     signs = {"words": 1.0} | ({"negative_words": -1.0} if signed else {})
-    return [
-        {component: place}
-        | {name: leading_words(draws[:, place], vocabulary, top, sign=sign) for name, sign in signs.items()}
-        for place in range(draws.shape[1])
-    ]
+    told = []
+    for place in range(num_components):
+        by, shared = agreed.found[:, place], bool(agreed.shared[place])
+        found = draws[by, :, place]
+        counts = {component: place, "chains": num_chains, "found": int(by.sum()), "shared": shared}
+        intervals = shared or num_chains == 1
+        words = {
+            name: leading_words(found, vocabulary, top, sign=sign, signed=signed, with_intervals=intervals)
+            for name, sign in signs.items()
+        }
+        told.append(counts | words)
+    return told

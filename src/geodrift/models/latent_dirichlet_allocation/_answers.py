@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._component_answers import Draws
@@ -13,7 +13,6 @@ from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
-    common_order,
     in_order_of,
     mean_topics,
 )
@@ -28,10 +27,6 @@ class LatentDirichletAnswers(TopicAnswers):
     chain_type = Chain
     # A score takes 75 sweeps over the documents for each draw.
     evaluation_draws = 10
-
-    def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
-        """By Bhattacharyya's coefficient."""
-        return common_order(topics)
 
     def expected_topics(
         self, run: Run, topics: Float[np.ndarray, "N K V"]

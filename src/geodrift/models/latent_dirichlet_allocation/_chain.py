@@ -69,11 +69,13 @@ class Chain(ModelChain):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Topics, and the document prior where it is learnt."""
+        """Topics, the document prior where it is learnt, and of assignments that are kept the log joint."""
         num_topics, num_words = self.settings.n_topics, self.source.num_words
         found = {"topics": Variable(("topic", "word"), (num_topics, num_words), "float32")}
         if self.settings.learn_doc_topic_prior != "no":
             found["doc_topic_prior"] = Variable(("topic",), (num_topics,), "float32")
+        if isinstance(self.move, CollapsedGibbs):
+            found["log_joint"] = Variable((), (), "float64")
         return found
 
     def topics(self) -> Float[np.ndarray, "K V"]:
@@ -117,7 +119,9 @@ class Chain(ModelChain):
         if done == size and size:
             number, done = number + 1, 0
         if done == 0:
-            size = self.move.documents_of_pass(self.count, None if self.plan is None else self.plan.warm_up)
+            warm_up = None if self.plan is None else self.plan.warm_up
+            self.move.begin_pass(self.count, warm_up)
+            size = self.move.documents_of_pass(self.count, warm_up)
         if self.order[0] != number:
             self.order = (number, self._order(number, size))
         documents = self.order[1][done : done + self.move.batch_size]
@@ -148,10 +152,12 @@ class Chain(ModelChain):
         return self.move.steps_within(seconds, pace, self.count)
 
     def draw(self) -> dict[str, np.ndarray]:
-        """A draw of the topics, and alpha where it is learnt."""
+        """The present value of each variable."""
         draw = {"topics": self.topics()}
         if self.settings.learn_doc_topic_prior != "no":
             draw["doc_topic_prior"] = self.move.document_prior
+        if isinstance(self.move, CollapsedGibbs):
+            draw["log_joint"] = np.array(self.move.log_joint())
         return draw
 
     def metrics(self, outcomes: list[int]) -> dict[str, float]:

@@ -18,13 +18,11 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     align,
-    common_order,
     mean_topics,
-    summarise_topics,
 )
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
-from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, aligned_draws, spaced
+from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, spaced
 
 STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
 PERPLEXITY_DRAWS = 10
@@ -93,8 +91,8 @@ class LatentDirichletAllocation(TopicModelFacade):
         gammas_on: str = "posterior",
         warm_up_fraction: float = 0.5,
         n_steps: int | None = None,
-        n_draws: int = 100,
-        n_chains: int = 1,
+        n_draws: int = 25,
+        n_chains: int = 4,
         total_documents: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -129,7 +127,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         chains = self._chains(Chain, corpus, settings)
         steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
-        draws = aligned_draws(chains, steps, common_order)
+        draws = self._draws_of(chains, steps)
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")
@@ -156,6 +154,7 @@ class LatentDirichletAllocation(TopicModelFacade):
             )
             stream.feed(rows)
             self._forget()
+            self.__dict__.pop("agreement_", None)
             self.settings_, self._stream, self._stream_draws = settings, stream, StreamDraws(self.n_draws)
         else:
             self._stream.feed(rows)
@@ -199,11 +198,6 @@ class LatentDirichletAllocation(TopicModelFacade):
     def score(self, X: Any, y: None = None) -> float:
         """Mean log-likelihood of a held-out word, minus the logarithm of `perplexity`: larger is better."""
         return self._completion(X, 0).log_likelihood_per_token
-
-    def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict]:
-        """Each topic's most probable words with intervals; see `summarise_topics`."""
-        check_is_fitted(self)
-        return summarise_topics(self.topic_draws_, vocabulary, top=top)
 
     def _completion(self, X: Any, seed: int) -> CompletionScore:
         check_is_fitted(self)

@@ -23,6 +23,12 @@ class TopicMove(abc.ABC):
         """The present alpha."""
         return self.settings.document_prior
 
+    def begin_pass(self, count: int, warm_up: int | None) -> None:  # noqa: B027  most moves do nothing
+        """What happens before a pass over the documents that begins after ``count`` steps.
+
+        ``warm_up`` is the plan's number of warm-up steps, None while there is no plan.
+        """
+
     @abc.abstractmethod
     def documents_of_pass(self, count: int, warm_up: int | None) -> int:
         """How many documents the pass goes over that begins after ``count`` steps.

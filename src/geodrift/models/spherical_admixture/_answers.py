@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
-from geodrift.models.kit._alignment import common_order
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._component_answers import Draws
 from geodrift.models.kit._runs import document_frequencies
@@ -52,10 +51,6 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         """The unit rows of the run's weighting."""
         weighting = run.config["settings"]["weighting"]
         return weight_rows(counts, weighting, document_frequencies(run), run.config["documents"])
-
-    def common_order(self, topics: Float[np.ndarray, "N K V"]) -> Int[np.ndarray, "N K"]:
-        """By cosines."""
-        return common_order(topics)
 
     def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
         """Mean direction of each topic."""

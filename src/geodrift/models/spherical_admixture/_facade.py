@@ -7,15 +7,14 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.models.kit._alignment import common_order
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics, summarise_topics
-from geodrift.models.topics._facade import TopicModelFacade, aligned_draws, spaced
+from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics
+from geodrift.models.topics._facade import TopicModelFacade, spaced
 
 
 class SphericalAdmixture(TopicModelFacade):
@@ -62,6 +61,7 @@ class SphericalAdmixture(TopicModelFacade):
     """
 
     settings_type = Settings
+    signed = True
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class SphericalAdmixture(TopicModelFacade):
         friction: float | None = None,
         warm_up_fraction: float = 0.5,
         n_steps: int = 4000,
-        n_draws: int = 100,
-        n_chains: int = 1,
+        n_draws: int = 25,
+        n_chains: int = 4,
         random_state: Any = None,
     ) -> None:
         self.n_topics = n_topics
@@ -124,7 +124,7 @@ class SphericalAdmixture(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         chains = self._chains(Chain, corpus, settings)
-        self.topic_draws_ = aligned_draws(chains, self.n_steps, common_order)["topics"]
+        self.topic_draws_ = self._draws_of(chains, self.n_steps)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self.topics_ = expected_topics(self.topic_draws_)
@@ -154,11 +154,6 @@ class SphericalAdmixture(TopicModelFacade):
     def score(self, X: Any, y: None = None) -> float:
         """Minus `log_perplexity` at N = 1: larger is better."""
         return -self.log_perplexity(X)
-
-    def top_words(self, vocabulary: list[str], *, top: int = 10) -> list[dict]:
-        """Each topic's words at both ends with intervals; see `summarise_topics`."""
-        check_is_fitted(self)
-        return summarise_topics(self.topic_draws_, vocabulary, top=top)
 
     def _may_be_negative(self) -> bool:
         return self.weighting == "none"

@@ -1,33 +1,53 @@
 """What the scikit-learn estimators of topic models share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
+from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import Chain
+from geodrift.models.kit._agreement import Agreement, agreement
+from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._facade import Facade, component_draws
+from geodrift.models.kit._word_intervals import component_words
 
 TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
 
 
 class TopicModelFacade(Facade):
-    """A topic model under scikit-learn's contract."""
+    """A topic model under scikit-learn's contract.
 
-
-def aligned_draws(
-    chains: Sequence[Chain],
-    num_steps: int,
-    common_order: Callable[[Float[np.ndarray, "N K V"]], Int[np.ndarray, "N K"]],
-) -> dict[str, np.ndarray]:
-    """The draws of all chains, one after the other, of every variable that has topics, in one order of them.
-
-    Args:
-        chains: At their start.
-        num_steps: Steps of each chain.
-        common_order: The topic that stands in each place, for each draw.
+    Attributes:
+        signed: Whether topics are unit vectors, in which the weights of words have a sign.
+        agreement_: How far the chains of `fit` agree on each topic.
     """
-    return component_draws(chains, num_steps, "topics", common_order)
+
+    signed: ClassVar[bool] = False
+    agreement_: Agreement
+    topic_draws_: Any
+
+    def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
+        """Each topic's words, at both ends where weights have a sign, and by how many chains it was found.
+
+        Args:
+            vocabulary: V words.
+            top: Words at each end.
+
+        Returns:
+            See `summarise_topics`.
+        """
+        check_is_fitted(self)
+        draws = self.topic_draws_
+        agreed = getattr(self, "agreement_", None) or agreement(draws[None], directions_of(self.signed))
+        of_chains = draws.reshape(len(agreed.cosines), -1, *draws.shape[1:])
+        return component_words(of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed)
+
+    def _draws_of(self, chains: Sequence[Chain], num_steps: int) -> dict[str, Float[np.ndarray, "N K *rest"]]:
+        """The draws of all chains, one after the other, of every variable that has topics, in one order."""
+        draws, self.agreement_ = component_draws(chains, num_steps, "topics", directions_of(self.signed))
+        return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
 
 
 def spaced(draws: Float[np.ndarray, "N ..."], most: int = TRANSFORM_DRAWS) -> Float[np.ndarray, "M ..."]:

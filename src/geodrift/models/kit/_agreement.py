@@ -1,0 +1,141 @@
+"""Agreement: which components independent chains have found alike.
+
+The posterior of a mixture or a topic model has many modes, and a chain that starts anywhere rests in one of
+them. A component that several independent chains have found is a finding about the documents; one that a
+single chain has found may be a finding about that chain. Components are compared by the cosine between their
+mean directions (see `_alignment`).
+
+Two different components of one chain are known not to be the same. How alike these are, each with the one
+that resembles it most, says what two unrelated components may score by chance: of such pairs at most
+`CHANCE` pass for the same.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.optimize import linear_sum_assignment
+
+from geodrift.models.kit._alignment import Directions, common_order, in_order, unit_directions
+
+LEAST_COSINE = 0.8  # below it components are not called the same, however unlike all others are
+CHANCE = 0.05
+SHARED_BY = 0.75  # of the chains: a component that as many have found is shared
+
+
+class Agreement(NamedTuple):
+    """Which chains have found which component.
+
+    Attributes:
+        orders: For each chain, draw and place, the number of the draw's component.
+        cosines: Of each chain's component in each place with that of the chain that represents the place: the
+            one with which most chains agree.
+        threshold: The cosine from which on two components are the same.
+        chance: The share of the components of a chain that reach the threshold with another of the same
+            chain.
+    """
+
+    orders: Int[np.ndarray, "C N K"]
+    cosines: Float[np.ndarray, "C K"]
+    threshold: float
+    chance: float
+
+    @property
+    def found(self) -> Bool[np.ndarray, "C K"]:
+        """Whether a chain has found the component of a place."""
+        return self.cosines >= self.threshold
+
+    @property
+    def shared(self) -> Bool[np.ndarray, " K"]:
+        """Whether as many chains have found a component as `SHARED_BY` asks for, two at least."""
+        return self.found.sum(axis=0) >= least_chains(len(self.cosines))
+
+
+def least_chains(num_chains: int) -> int:
+    """How many of so many chains have to find a component that is called shared."""
+    return max(2, int(np.ceil(SHARED_BY * num_chains)))
+
+
+def agreement(draws: Float[np.ndarray, "C N K V"], directions: Directions = unit_directions) -> Agreement:
+    """Bring the components of all draws of all chains in one order, and say how far the chains agree.
+
+    Each chain's draws are aligned with one another, then the chains by their mean directions. A draw is
+    never compared with another chain's: where that chain has no such component, it would be matched with
+    another one at each draw.
+
+    Args:
+        draws: Components, in any order in each draw.
+        directions: Function from the components of one draw to their directions.
+    """
+    orders = np.stack([common_order(chain, directions) for chain in draws])
+    means = np.stack([_mean(chain, order, directions) for chain, order in zip(draws, orders, strict=True)])
+    places = _places(means)
+    orders = np.stack([order[:, place] for order, place in zip(orders, places, strict=True)])
+    means = np.take_along_axis(means, places[:, :, None], axis=1)
+    unlike = _cosines_of_others(means)
+    threshold = max(LEAST_COSINE, float(np.quantile(unlike, 1 - CHANCE, method="higher")))
+    of_places = means.swapaxes(0, 1)
+    between = of_places @ of_places.swapaxes(1, 2)  # [place, chain, chain]
+    # A chain represents a place if most chains agree with it, and of several such chains the most.
+    support = (between >= threshold).sum(axis=2) + between.mean(axis=2)
+    represents = support.argmax(axis=1)
+    cosines = between[np.arange(len(represents)), represents].T
+    return Agreement(orders, cosines, threshold, float((unlike >= threshold).mean()))
+
+
+def aligned(
+    draws: Mapping[str, np.ndarray], variable: str, directions: Directions = unit_directions
+) -> tuple[dict[str, np.ndarray], Agreement]:
+    """Variables of the components in the order that makes draws and chains agree.
+
+    Args:
+        draws: By name, [chain, draw, component, ...].
+        variable: The one by which components are told apart.
+        directions: See `agreement`.
+    """
+    agreed = agreement(draws[variable], directions)
+    orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
+    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+    ordered = in_order(flat, orders)
+    return {name: values.reshape(draws[name].shape) for name, values in ordered.items()}, agreed
+
+
+def _mean(
+    chain: Float[np.ndarray, "N K V"], order: Int[np.ndarray, "N K"], directions: Directions
+) -> Float[np.ndarray, "K V"]:
+    """Mean directions of one chain's aligned draws, unit length."""
+    total = np.zeros(chain.shape[1:])
+    for draw, places in zip(chain, order, strict=True):
+        total += directions(draw)[places]
+    return total / np.linalg.norm(total, axis=1, keepdims=True)
+
+
+def _places(means: Float[np.ndarray, "C K V"]) -> Int[np.ndarray, "C K"]:
+    """For each chain the component that belongs in each place.
+
+    Chains are matched with the one that resembles all others most, then with the mean of all, until nothing
+    changes.
+    """
+    num_chains, num_components = means.shape[:2]
+    flat = means.reshape(num_chains * num_components, -1)
+    cosines = (flat @ flat.T).reshape(num_chains, num_components, num_chains, num_components).swapaxes(1, 2)
+    resemblance = [[pair[linear_sum_assignment(-pair)].sum() for pair in row] for row in cosines]
+    reference, places = means[np.sum(resemblance, axis=1).argmax()], np.zeros(means.shape[:2], int)
+    for _ in range(10):
+        previous = places
+        places = np.stack([linear_sum_assignment(-(reference @ chain.T))[1] for chain in means])
+        if (places == previous).all():
+            break
+        total = np.take_along_axis(means, places[:, :, None], axis=1).sum(axis=0)
+        reference = total / np.linalg.norm(total, axis=1, keepdims=True)
+    return places
+
+
+def _cosines_of_others(means: Float[np.ndarray, "C K V"]) -> Float[np.ndarray, " n"]:
+    """The cosine of each component with the one of the same chain that resembles it most."""
+    within = means @ means.swapaxes(1, 2)
+    if within.shape[1] == 1:
+        return np.zeros(len(within))
+    within[:, np.arange(within.shape[1]), np.arange(within.shape[1])] = -1.0
+    return within.max(axis=2).ravel()

@@ -1,0 +1,121 @@
+"""What may be believed of a run: by how many chains each component was found, and whether they rest."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift import diagnostics
+from geodrift.models.kit._agreement import Agreement, least_chains
+
+SAME = 1.05  # R-hat up to which the chains count as having one law
+LEAST_DRAWS = 4  # of a chain, for R-hat
+MOVING = 2.0  # standard deviations between the halves of a chain's draws
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How far the chains of a run agree.
+
+    Attributes:
+        component: What a component is called.
+        found: By how many chains each component was found.
+        chains: The number of chains.
+        threshold: The cosine from which on two chains' components are the same.
+        chance: The share of different components of one chain that reach it.
+        quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
+            ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
+    """
+
+    component: str
+    found: list[int]
+    chains: int
+    threshold: float
+    chance: float
+    quantities: dict[str, dict[str, Any]]
+
+    @property
+    def shared(self) -> list[int]:
+        """The components that enough chains have found."""
+        return [place for place, number in enumerate(self.found) if number >= least_chains(self.chains)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dataclasses.asdict(self) | {"shared": self.shared}
+
+    def __str__(self) -> str:
+        return "\n".join(self._of_components() + self._of_quantities())
+
+    def _of_components(self) -> list[str]:
+        name, number = self.component, len(self.found)
+        if self.chains == 1:
+            return [
+                f"One chain: the intervals are its own. Another run may find other {name}s; several chains "
+                "(fit --chains 4) say which."
+            ]
+        asked, others = least_chains(self.chains), sorted(set(range(number)).difference(self.shared))
+        by = f"all {self.chains}" if asked == self.chains else f"at least {asked} of {self.chains}"
+        lines = [
+            f"{len(self.shared)} of {number} {name}s were found by {by} chains: "
+            "their intervals hold for another run."
+        ]
+        if others:
+            told = ", ".join(f"{place} ({self.found[place]})" for place in others)
+            lines.append(
+                f"Take the others as possibilities, without intervals; {name} (chains that found it): {told}."
+            )
+        return lines
+
+    def _of_quantities(self) -> list[str]:
+        lines = []
+        for name, told in self.quantities.items():
+            if told["rhat"] is None or told["rhat"] <= SAME:
+                continue
+            words = name.replace("_", " ")
+            between = max(told["means"]) - min(told["means"])
+            if told["moving"]:
+                lines.append(
+                    f"Not at rest: in {told['moving']} of {self.chains} chains the {words} is still on its "
+                    "way; fit for longer, from a new start (fit --seconds)."
+                )
+            elif self.chains > 1:
+                lines.append(
+                    f"The chains rest in different places: their {words} differs by {between:,.3g} "
+                    f"(R-hat {told['rhat']:.2f})."
+                )
+        return lines
+
+
+def verdict_of(
+    agreed: Agreement, quantities: Mapping[str, Float[np.ndarray, "C N"]], component: str
+) -> Verdict:
+    """The verdict of a run.
+
+    Args:
+        agreed: How far its chains agree.
+        quantities: Draws of numbers that no order of the components changes, by name.
+        component: What a component is called.
+    """
+    return Verdict(
+        component,
+        [int(number) for number in agreed.found.sum(axis=0)],
+        len(agreed.cosines),
+        agreed.threshold,
+        agreed.chance,
+        {name: _told(np.asarray(draws, np.float64)) for name, draws in quantities.items()},
+    )
+
+
+def _told(draws: Float[np.ndarray, "C N"]) -> dict[str, Any]:
+    enough = draws.shape[1] >= LEAST_DRAWS and np.ptp(draws) > 0
+    first, second = np.array_split(draws, 2, axis=1)
+    change = second.mean(axis=1) - first.mean(axis=1) if enough else np.zeros(len(draws))
+    spread = np.hypot(first.std(axis=1), second.std(axis=1)) if enough else np.ones(len(draws))
+    return {
+        "means": [float(mean) for mean in draws.mean(axis=1)],
+        "rhat": float(diagnostics.rhat(draws)) if enough else None,
+        "ess": float(diagnostics.ess(draws)) if enough else None,
+        "moving": int((np.abs(change) > MOVING * spread).sum()),
+    }

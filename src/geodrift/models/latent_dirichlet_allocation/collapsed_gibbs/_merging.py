@@ -1,0 +1,113 @@
+r"""Topics merged to fewer: the pairs whose union costs the least of the joint probability.
+
+A chain that starts with as many topics as are asked for soon has two themes in one topic and one theme in
+two, and keeps them: no single token's move leads from the one to the other. With more topics than themes
+every theme finds a topic of its own, and the topics too many are copies or parts of others. Merging topics i
+and j changes the log joint (see `_log_joint`) by
+
+.. math:: \Delta_{ij} = \sum_w g_\eta(N_{iw}, N_{jw}) + \sum_d g_\alpha(n_{di}, n_{dj})
+    - g_{V \eta}(N_i, N_j), \qquad
+    g_a(x, y) = \log \frac{\Gamma(a + x + y)\, \Gamma(a)}{\Gamma(a + x)\, \Gamma(a + y)},
+
+which needs counts alone. The pair of largest difference is merged until the number asked for is left.
+"""
+
+import math
+
+import numba
+import numpy as np
+from jaxtyping import Bool, Float, Int, UInt
+from scipy.special import gammaln
+
+DOCUMENTS = 20_000  # that the sum over documents is taken of, evenly spaced; it is scaled up to all of them
+_TABLE = 2**16  # counts whose log-gamma functions are kept
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _rise(prior: float, table: np.ndarray, count: int) -> float:
+    """Log Gamma(prior + count)."""
+    return table[count] if count < len(table) else math.lgamma(prior + count)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _differences(
+    topic: int, counts: np.ndarray, alive: np.ndarray, prior: float, table: np.ndarray
+) -> np.ndarray:
+    """Sum over the rows of ``counts``, [row, topic], of g of a topic and each of those alive."""
+    found = np.zeros(len(alive))
+    for row in range(counts.shape[0]):
+        own = counts[row, topic]
+        if own:
+            alone = _rise(prior, table, own) - table[0]
+            for place in range(len(alive)):
+                other = counts[row, alive[place]]
+                if other:
+                    found[place] += _rise(prior, table, own + other) - _rise(prior, table, other) - alone
+    return found
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _counts_of(
+    documents: np.ndarray, starts: np.ndarray, assignments: np.ndarray, num_topics: int
+) -> np.ndarray:
+    counts = np.zeros((len(documents), num_topics), np.int32)
+    for row in range(len(documents)):
+        for token in range(starts[documents[row]], starts[documents[row] + 1]):
+            counts[row, assignments[token]] += 1
+    return counts
+
+
+def merged(
+    in_words: Int[np.ndarray, "V K"],
+    starts: Int[np.ndarray, " start"],
+    seen: Bool[np.ndarray, " D"],
+    assignments: UInt[np.ndarray, " n"],
+    num_topics: int,
+    *,
+    doc_topic_prior: float,
+    topic_word_prior: float,
+) -> Int[np.ndarray, " K"]:
+    """Merge topics until so many are left.
+
+    Args:
+        in_words: N_kw, of the documents seen.
+        starts: The place in ``assignments`` at which each document's tokens begin, and their number.
+        seen: Whether a document has assignments.
+        assignments: The topic of each token.
+        num_topics: How many are left.
+        doc_topic_prior: alpha of each topic.
+        topic_word_prior: eta.
+
+    Returns:
+        For each topic the number of the one it is now part of, the largest topic first.
+    """
+    words = np.array(in_words)
+    documents = np.flatnonzero(seen)
+    chosen = documents[np.linspace(0, len(documents) - 1, min(DOCUMENTS, len(documents))).astype(int)]
+    in_documents = _counts_of(chosen, starts, assignments, words.shape[1])
+    scale, sizes = len(documents) / max(1, len(chosen)), words.sum(axis=0)
+    whole = len(words) * topic_word_prior
+    tables = {prior: gammaln(prior + np.arange(_TABLE)) for prior in (topic_word_prior, doc_topic_prior)}
+
+    def differences(topic: int, alive: np.ndarray) -> Float[np.ndarray, " alive"]:
+        """Of the topic and each of those alive; minus infinity for itself."""
+        of_words = _differences(topic, words, alive, topic_word_prior, tables[topic_word_prior])
+        of_documents = _differences(topic, in_documents, alive, doc_topic_prior, tables[doc_topic_prior])
+        union = gammaln(whole + sizes[topic] + sizes[alive]) + gammaln(whole)
+        parts = gammaln(whole + sizes[topic]) + gammaln(whole + sizes[alive])
+        return np.where(alive == topic, -np.inf, of_words + scale * of_documents - union + parts)
+
+    alive, part_of = np.arange(words.shape[1]), np.arange(words.shape[1])
+    table = np.stack([differences(topic, alive) for topic in range(len(alive))])
+    while len(alive) > num_topics:
+        among = table[np.ix_(alive, alive)]
+        kept, gone = alive[list(np.unravel_index(among.argmax(), among.shape))].tolist()
+        part_of[part_of == gone] = kept
+        for counts in (words, in_documents):
+            counts[:, kept] += counts[:, gone]
+        sizes[kept] += sizes[gone]
+        alive = alive[alive != gone]
+        table[kept, alive] = table[alive, kept] = differences(kept, alive)
+    places = np.empty(words.shape[1], np.int64)
+    places[alive[np.argsort(-sizes[alive], kind="stable")]] = np.arange(num_topics)
+    return places[part_of]
