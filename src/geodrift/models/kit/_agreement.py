@@ -31,8 +31,8 @@ class Agreement(NamedTuple):
         orders: For each chain, draw and place, the number of the draw's component.
         cosines: Of each chain's component in each place with that of the chain that represents the place: the
             one with which most chains agree.
-        threshold: The cosine from which on two components are the same.
-        chance: The share of the components of a chain that reach the threshold with another of the same
+        threshold: The cosine above which two components are the same.
+        chance: The share of the components of a chain that exceed the threshold with another of the same
             chain.
     """
 
@@ -44,7 +44,7 @@ class Agreement(NamedTuple):
     @property
     def found(self) -> Bool[np.ndarray, "C K"]:
         """Whether a chain has found the component of a place."""
-        return self.cosines >= self.threshold
+        return self.cosines > self.threshold
 
     @property
     def shared(self) -> Bool[np.ndarray, " K"]:
@@ -78,10 +78,10 @@ def agreement(draws: Float[np.ndarray, "C N K V"], directions: Directions = unit
     of_places = means.swapaxes(0, 1)
     between = of_places @ of_places.swapaxes(1, 2)  # [place, chain, chain]
     # A chain represents a place if most chains agree with it, and of several such chains the most.
-    support = (between >= threshold).sum(axis=2) + between.mean(axis=2)
+    support = (between > threshold).sum(axis=2) + between.mean(axis=2)
     represents = support.argmax(axis=1)
     cosines = between[np.arange(len(represents)), represents].T
-    return Agreement(orders, cosines, threshold, float((unlike >= threshold).mean()))
+    return Agreement(orders, cosines, threshold, float((unlike > threshold).mean()))
 
 
 def aligned(

@@ -23,8 +23,8 @@ class Verdict:
         component: What a component is called.
         found: By how many chains each component was found.
         chains: The number of chains.
-        threshold: The cosine from which on two chains' components are the same.
-        chance: The share of different components of one chain that reach it.
+        threshold: The cosine above which two chains' components are the same.
+        chance: The share of different components of one chain that exceed it.
         quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
             ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
     """

@@ -147,6 +147,10 @@ class Chain(ModelChain):
         self.documents_seen += len(batch.documents)
         return draws
 
+    def seconds_of_draws(self) -> float:
+        """The time of all draws: in proportion to the topics, of which there are more at the start."""
+        return super().seconds_of_draws() * self.settings.n_topics / self.move.num_topics
+
     def steps_within(self, seconds: float, pace: float) -> int:
         """How many more steps fit in a time; see `TopicMove.steps_within`."""
         return self.move.steps_within(seconds, pace, self.count)

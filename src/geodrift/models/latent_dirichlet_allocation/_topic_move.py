@@ -16,6 +16,7 @@ class TopicMove(abc.ABC):
     """
 
     settings: Settings
+    num_topics: int  # at present
     batch_size: int  # documents of a step, at most those of the corpus
 
     @property

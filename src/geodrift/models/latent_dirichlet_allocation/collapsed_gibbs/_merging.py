@@ -30,10 +30,28 @@ def _rise(prior: float, table: np.ndarray, count: int) -> float:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _differences(
-    topic: int, counts: np.ndarray, alive: np.ndarray, prior: float, table: np.ndarray
-) -> np.ndarray:
-    """Sum over the rows of ``counts``, [row, topic], of g of a topic and each of those alive."""
+def _of_all_pairs(counts: np.ndarray, prior: float, table: np.ndarray) -> np.ndarray:
+    """Sum over the rows of ``counts``, [row, topic], of g of each pair of topics; few of a row are not 0."""
+    num_topics = counts.shape[1]
+    found = np.zeros((num_topics, num_topics))
+    here, alone = np.empty(num_topics, np.int64), np.empty(num_topics)
+    for row in range(counts.shape[0]):
+        number = 0
+        for topic in range(num_topics):
+            if counts[row, topic]:
+                here[number] = topic
+                alone[number] = _rise(prior, table, counts[row, topic])
+                number += 1
+        for i in range(number):
+            for j in range(i):
+                both = counts[row, here[i]] + counts[row, here[j]]
+                found[here[i], here[j]] += _rise(prior, table, both) + table[0] - alone[i] - alone[j]
+    return found + found.T
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _of_one(topic: int, counts: np.ndarray, alive: np.ndarray, prior: float, table: np.ndarray) -> np.ndarray:
+    """The same sums of one topic and each of those alive."""
     found = np.zeros(len(alive))
     for row in range(counts.shape[0]):
         own = counts[row, topic]
@@ -87,18 +105,20 @@ def merged(
     in_documents = _counts_of(chosen, starts, assignments, words.shape[1])
     scale, sizes = len(documents) / max(1, len(chosen)), words.sum(axis=0)
     whole = len(words) * topic_word_prior
+    parts = ((words, topic_word_prior, 1.0), (in_documents, doc_topic_prior, scale))
     tables = {prior: gammaln(prior + np.arange(_TABLE)) for prior in (topic_word_prior, doc_topic_prior)}
 
-    def differences(topic: int, alive: np.ndarray) -> Float[np.ndarray, " alive"]:
-        """Of the topic and each of those alive; minus infinity for itself."""
-        of_words = _differences(topic, words, alive, topic_word_prior, tables[topic_word_prior])
-        of_documents = _differences(topic, in_documents, alive, doc_topic_prior, tables[doc_topic_prior])
-        union = gammaln(whole + sizes[topic] + sizes[alive]) + gammaln(whole)
-        parts = gammaln(whole + sizes[topic]) + gammaln(whole + sizes[alive])
-        return np.where(alive == topic, -np.inf, of_words + scale * of_documents - union + parts)
+    def of_sizes(topic: int | slice, others: np.ndarray) -> Float[np.ndarray, "..."]:
+        """What the topics' sizes add."""
+        one = np.atleast_1d(sizes[topic])[:, None]
+        union = gammaln(whole + one + sizes[others]) + gammaln(whole)
+        return gammaln(whole + one) + gammaln(whole + sizes[others]) - union
 
     alive, part_of = np.arange(words.shape[1]), np.arange(words.shape[1])
-    table = np.stack([differences(topic, alive) for topic in range(len(alive))])
+    table = of_sizes(slice(None), alive) + sum(
+        weight * _of_all_pairs(counts, prior, tables[prior]) for counts, prior, weight in parts
+    )
+    np.fill_diagonal(table, -np.inf)
     while len(alive) > num_topics:
         among = table[np.ix_(alive, alive)]
         kept, gone = alive[list(np.unravel_index(among.argmax(), among.shape))].tolist()
@@ -107,7 +127,10 @@ def merged(
             counts[:, kept] += counts[:, gone]
         sizes[kept] += sizes[gone]
         alive = alive[alive != gone]
-        table[kept, alive] = table[alive, kept] = differences(kept, alive)
+        table[kept, alive] = table[alive, kept] = of_sizes(kept, alive)[0] + sum(
+            weight * _of_one(kept, counts, alive, prior, tables[prior]) for counts, prior, weight in parts
+        )
+        table[kept, kept] = -np.inf
     places = np.empty(words.shape[1], np.int64)
     places[alive[np.argsort(-sizes[alive], kind="stable")]] = np.arange(num_topics)
     return places[part_of]

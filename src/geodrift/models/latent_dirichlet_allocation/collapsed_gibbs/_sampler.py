@@ -31,7 +31,7 @@ START_SWEEPS = 40
 # many passes over all documents, and `START_SWEEPS` sweeps in all.
 MOST_TOPICS_MORE = 200
 MERGE_PASSES = 20
-DRAW_OVERHEAD = 13  # of `steps_within`, measured at 20 to 1,200 topics
+DRAW_OVERHEAD = 16  # of `steps_within`, measured at 20 to 1,200 topics
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
 
@@ -95,15 +95,7 @@ class CollapsedGibbs(TopicMove):
 
     def _merge(self) -> None:
         settings = self.settings
-        places = merged(
-            self.word_topic[:, : self.num_topics],
-            self.source.starts,
-            self.seen,
-            self.assignments,
-            settings.n_topics,
-            doc_topic_prior=float(self.alpha[0]),
-            topic_word_prior=float(settings.topic_word_prior),
-        )
+        places = self._merged(len(self.seen))
         # The largest topic has the largest alpha.
         prior = settings.document_prior.astype(np.float64)
         places = np.argsort(-prior, kind="stable")[places]
@@ -116,6 +108,18 @@ class CollapsedGibbs(TopicMove):
         self.word_topic, self.in_parts = word_topic, in_parts
         self.num_topics, self.alpha = settings.n_topics, prior
 
+    def _merged(self, num_documents: int) -> Int[np.ndarray, " K"]:
+        """Where each topic goes, judged by the first documents."""
+        return merged(
+            self.word_topic[:, : self.num_topics],
+            self.source.starts[: num_documents + 1],
+            self.seen[:num_documents],
+            self.assignments,
+            self.settings.n_topics,
+            doc_topic_prior=float(self.alpha[0]),
+            topic_word_prior=float(self.settings.topic_word_prior),
+        )
+
     def _steps_of_passes(self) -> tuple[int, int]:
         """Steps of a pass over the documents of the start, and over all."""
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
@@ -125,7 +129,7 @@ class CollapsedGibbs(TopicMove):
         """The documents of the start, and all documents later."""
         of_start, of_all = self._steps_of_passes()
         done = self.complete_at >= 0 or count * self.settings.sweeps >= START_SWEEPS * of_start
-        late = warm_up is not None and count >= (warm_up - of_all) / 4
+        late = warm_up is not None and count >= (warm_up - of_all) / 2
         return len(self.seen) if done or late else self.start_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
@@ -257,6 +261,7 @@ class CollapsedGibbs(TopicMove):
         )
         draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
         self.log_joint()
+        self._merged(2)
 
     def _documents_with(self, wanted: int | None, tokens: int) -> int:
         """The number of documents wanted, or about as many as hold ``tokens``; at least 1, at most all."""

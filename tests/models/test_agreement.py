@@ -1,0 +1,162 @@
+"""Which chains found which component, intervals that hold for the next chain, and the verdict."""
+
+import numpy as np
+import pytest
+
+from geodrift.models.kit._agreement import LEAST_COSINE, agreement, aligned, least_chains
+from geodrift.models.kit._verdict import verdict_of
+from geodrift.models.kit._word_intervals import component_words, next_draw_intervals
+
+NUM_WORDS = 200
+
+
+def topics(seed, number=6):
+    return np.random.default_rng(seed).dirichlet(np.full(NUM_WORDS, 0.05), number)
+
+
+def chains_of(components, num_draws=12, seed=0):
+    """Draws that scatter a little about each chain's components, in a random order in each chain and draw."""
+    rng = np.random.default_rng(seed)
+    draws = np.stack(
+        [
+            [rng.permutation([rng.dirichlet(3000 * row + 1e-3) for row in chain]) for _ in range(num_draws)]
+            for chain in components
+        ]
+    )
+    return draws.astype(np.float32)
+
+
+def matched_to(ordered, truth):
+    """The place of each true component in aligned draws."""
+    means = np.sqrt(ordered.mean(axis=1)).mean(axis=0)
+    return (np.sqrt(truth) @ means.T).argmax(axis=1)
+
+
+def test_components_know_by_how_many_chains_they_were_found():
+    """Four are everybody's, one is of two chains, one of the first alone, and the rest are others."""
+    common, pair, own, others = topics(1, 4), topics(2, 1), topics(3, 1), topics(4, 5)
+    components = [
+        np.concatenate([common, pair, own]),
+        np.concatenate([common, pair, others[:1]]),
+        np.concatenate([common, others[1:3]]),
+        np.concatenate([common, others[3:5]]),
+    ]
+    draws = chains_of(components)
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    assert agreed.threshold == LEAST_COSINE
+    assert agreed.chance == 0
+    number = agreed.found.sum(axis=0)
+    places = matched_to(ordered["topics"], common)
+    assert len(set(places)) == 4
+    np.testing.assert_array_equal(number[places], 4)
+    assert sorted(number) == [1, 2, 4, 4, 4, 4]
+    np.testing.assert_array_equal(agreed.shared, number == 4)
+    for place, topic in zip(places, common, strict=True):
+        cosine = np.sqrt(ordered["topics"][:, :, place] * topic).sum(axis=-1)
+        assert cosine.min() > 0.9  # every draw of every chain stands in its place
+
+
+def test_the_rule_follows_what_unlike_components_score():
+    """Components that have nine tenths of their weight in common are not the same for that."""
+    base = topics(1, 1)[0]
+    mixed = [[0.9 * base + 0.1 * topic for topic in topics(seed, 5)] for seed in (11, 12, 13)]
+    agreed = agreement(chains_of(np.array(mixed)), np.sqrt)
+    assert agreed.threshold > 0.9
+    assert agreed.chance <= 0.05
+    assert agreed.shared.sum() <= 1
+
+
+@pytest.mark.parametrize(("number", "needed"), [(1, 2), (2, 2), (3, 3), (4, 3), (8, 6)])
+def test_how_many_chains_have_to_find_a_shared_component(number, needed):
+    assert least_chains(number) == needed
+
+
+def test_one_chain_shares_nothing_and_one_component_is_found():
+    agreed = agreement(chains_of([topics(1)]), np.sqrt)
+    assert not agreed.shared.any()
+    assert agreement(chains_of([topics(1, 1)] * 2), np.sqrt).shared.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("num_chains", "between"), [(1, 0.0), (2, 1.0), (4, 0.0), (4, 0.2), (4, 3.0), (8, 1.0)]
+)
+def test_the_next_draw_of_the_next_chain_lies_in_the_interval_nine_times_in_ten(num_chains, between):
+    """Chains' means scatter with ``between`` times the deviation of their draws."""
+    rng, inside, words = np.random.default_rng(0), [], np.arange(10)
+    center = np.sqrt(rng.dirichlet(np.full(40, 1.0)))
+    for _ in range(400):
+        means = center + between * 0.05 * center * rng.standard_normal((num_chains + 1, 40))
+        draws = means[:, None] + 0.05 * center * rng.standard_normal((num_chains + 1, 25, 40))
+        low, high = next_draw_intervals(draws[:-1], words)
+        last = (
+            draws[-1][:, words]
+            if num_chains > 1
+            else means[-2, words] + 0.05 * center[words] * rng.standard_normal((25, 10))
+        )
+        inside.append(((last >= low) & (last <= high)).mean())
+    error = np.std(inside) / np.sqrt(len(inside))
+    # Of two chains the variance between them is a guess, and the interval rather too wide.
+    assert -0.02 - 3 * error < np.mean(inside) - 0.9 < (0.05 if num_chains == 2 else 0.02) + 3 * error
+
+
+def test_intervals_of_pooled_draws_alone_would_miss_the_next_chain():
+    """The same chains as above with `between` 3: what the deviation of the chains' means is for."""
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(400):
+        means = 1.0 + 0.15 * rng.standard_normal((5, 40))
+        draws = means[:, None] + 0.05 * rng.standard_normal((5, 25, 40))
+        low, high = np.quantile(draws[:4].reshape(100, 40), [0.05, 0.95], axis=0)
+        inside.append(((draws[4] >= low) & (draws[4] <= high)).mean())
+    assert np.mean(inside) < 0.75
+
+
+def test_components_that_are_not_shared_have_words_and_no_interval():
+    common, others = topics(1, 2), topics(4, 4)
+    draws = chains_of([np.concatenate([common, others[chain : chain + 1]]) for chain in range(4)])
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    vocabulary = [f"w{i}" for i in range(NUM_WORDS)]
+    told = component_words(ordered["topics"], vocabulary, 5, "topic", agreed=agreed)
+    for place, entry in enumerate(told):
+        assert entry["topic"] == place
+        assert entry["chains"] == 4
+        assert entry["found"] == agreed.found[:, place].sum()
+        assert entry["shared"] == (entry["found"] >= 3)
+        for word in entry["words"]:
+            if entry["shared"]:
+                assert word["low"] < word["weight"] < word["high"]
+            else:
+                assert word["low"] is None is word["high"]
+    (alone,) = [entry for entry in told if not entry["shared"]]
+    chain = agreed.found[:, alone["topic"]].argmax()
+    mean = ordered["topics"][chain, :, alone["topic"]].mean(axis=0)
+    assert [word["word"] for word in alone["words"]] == [f"w{i}" for i in np.argsort(-mean)[:5]]
+
+
+def numbers(*chains):
+    return {"log_joint": np.array(chains, float)}
+
+
+def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
+    rng, common = np.random.default_rng(0), topics(1, 3)
+    others = topics(4, 4)
+    draws = chains_of([np.concatenate([common, others[chain : chain + 1]]) for chain in range(4)])
+    agreed = agreement(draws, np.sqrt)
+    at_rest = rng.standard_normal((4, 25))
+    verdict = verdict_of(agreed, numbers(*at_rest), "topic")
+    said = str(verdict)
+    assert "3 of 4 topics were found by at least 3 of 4 chains" in said
+    assert "(chains that found it):" in said
+    assert "rest" not in said
+    assert len(verdict.shared) == 3
+    assert verdict.to_dict()["shared"] == verdict.shared
+    apart = str(verdict_of(agreed, numbers(*(at_rest + 50 * np.arange(4)[:, None])), "topic"))
+    assert "The chains rest in different places: their log joint differs by 150" in apart
+    rising = str(verdict_of(agreed, numbers(*(at_rest + 5 * np.arange(25))), "topic"))
+    assert "Not at rest: in 4 of 4 chains the log joint is still on its way" in rising
+    few = str(verdict_of(agreed, numbers(*at_rest[:, :2]), "topic"))
+    assert "rest" not in few
+
+
+def test_one_chain_is_told_that_it_is_one():
+    said = str(verdict_of(agreement(chains_of([topics(1)]), np.sqrt), {}, "cluster"))
+    assert said.startswith("One chain: the intervals are its own. Another run may find other clusters")
