@@ -10,7 +10,7 @@ import numpy as np
 from geodrift.driver import Run
 from geodrift.models import model_of
 from geodrift.models.kit._alignment import directions_of
-from geodrift.models.kit._word_intervals import next_draw_intervals
+from geodrift.models.kit._next_draw import next_draw_intervals
 
 SAME = 0.8  # cosine of directions above which an estimate is of a true topic, or of another run's
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from geodrift.models.kit._agreement import LEAST_COSINE, agreement, aligned, least_chains
+from geodrift.models.kit._next_draw import next_draw_intervals
 from geodrift.models.kit._verdict import verdict_of
-from geodrift.models.kit._word_intervals import component_words, next_draw_intervals
+from geodrift.models.kit._word_intervals import component_words
 
 NUM_WORDS = 200
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _merging, _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _merging, _start
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
 from models import lda_problem as problem
 
@@ -43,9 +43,7 @@ def merge(counts, z, num_topics, left):
     starts = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
     in_words = problem.counts_of(z[None], words, counts.shape[1], num_topics)[0].astype(np.int32)
     seen = np.ones(len(counts), bool)
-    return _merging.merged(
-        in_words, starts, seen, z.astype(np.uint8), left, doc_topic_prior=ALPHA, topic_word_prior=ETA
-    )
+    return _merging.merged(in_words, starts, seen, z.astype(np.uint8), np.full(left, ALPHA), ETA)
 
 
 def test_the_pair_that_is_merged_costs_the_joint_probability_least():
@@ -93,7 +91,7 @@ def test_every_topic_that_made_the_documents_is_found_from_a_cold_start(monkeypa
     """With as many topics as are asked for from the start, several are missed."""
     corpora = [simulated(seed) for seed in range(6)]
     assert [found_by(*corpus) for corpus in corpora] == [8] * 6
-    monkeypatch.setattr(_sampler, "MOST_TOPICS_MORE", 0)
+    monkeypatch.setattr(_start, "MOST_TOPICS_MORE", 0)
     assert sum(found_by(*corpus) for corpus in corpora) < 46
 
 

@@ -74,15 +74,14 @@ class Box(Flat):
 
     def random_point(self, key: RandomKey, shape: tuple[int, ...] = ()) -> Float[Array, "*batch n"]:
         """Uniform between two bounds; at exponential distance of mean 1 from a single one; else normal."""
-        shape = (*shape, *self.point_shape)
-        keys = jax.random.split(key, 3)
+        shape, keys = (*shape, *self.point_shape), jax.random.split(key, 3)
         below, above = jnp.isfinite(self.lower), jnp.isfinite(self.upper)
         lower, upper = jnp.where(below, self.lower, 0), jnp.where(above, self.upper, 0)
         distance = jax.random.exponential(keys[1], shape)
         single = jnp.where(below, lower + distance, upper - distance)
         uniform = lower + (upper - lower) * jax.random.uniform(keys[0], shape)
-        bounded = jnp.where(below & above, uniform, single)
-        return jnp.where(below | above, bounded, jax.random.normal(keys[2], shape))
+        free = jax.random.normal(keys[2], shape)
+        return jnp.select([below & above, below | above], [uniform, single], free)
 
     def residual(self, x: Float[Array, "*batch n"]) -> Scalar:
         """How far an entry is outside its bounds."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.models.kit._word_intervals import INTERVAL
+from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.topics._coherence import Cooccurrence, cooccurrence, npmi, u_mass
 from geodrift.models.topics._json_numbers import json_number
 from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity

@@ -16,8 +16,10 @@ import math
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt
+from jaxtyping import Bool, Float, Int, Shaped, UInt
 from scipy.special import gammaln
+
+from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
 DOCUMENTS = 20_000  # that the sum over documents is taken of, evenly spaced; it is scaled up to all of them
 _TABLE = 2**16  # counts whose log-gamma functions are kept
@@ -80,25 +82,23 @@ def merged(
     starts: Int[np.ndarray, " start"],
     seen: Bool[np.ndarray, " D"],
     assignments: UInt[np.ndarray, " n"],
-    num_topics: int,
-    *,
-    doc_topic_prior: float,
+    document_prior: Float[np.ndarray, " L"],
     topic_word_prior: float,
 ) -> Int[np.ndarray, " K"]:
-    """Merge topics until so many are left.
+    """Merge topics until those asked for are left.
 
     Args:
         in_words: N_kw, of the documents seen.
         starts: The place in ``assignments`` at which each document's tokens begin, and their number.
         seen: Whether a document has assignments.
         assignments: The topic of each token.
-        num_topics: How many are left.
-        doc_topic_prior: alpha of each topic.
+        document_prior: alpha of the topics that are left; topics are merged under its mean.
         topic_word_prior: eta.
 
     Returns:
-        For each topic the number of the one it is now part of, the largest topic first.
+        For each topic the number of the one it is now part of; the largest has the largest alpha.
     """
+    doc_topic_prior = float(document_prior.mean(dtype=np.float64))
     words = np.array(in_words)
     documents = np.flatnonzero(seen)
     chosen = documents[np.linspace(0, len(documents) - 1, min(DOCUMENTS, len(documents))).astype(int)]
@@ -119,7 +119,7 @@ def merged(
         weight * _of_all_pairs(counts, prior, tables[prior]) for counts, prior, weight in parts
     )
     np.fill_diagonal(table, -np.inf)
-    while len(alive) > num_topics:
+    while len(alive) > len(document_prior):
         among = table[np.ix_(alive, alive)]
         kept, gone = alive[list(np.unravel_index(among.argmax(), among.shape))].tolist()
         part_of[part_of == gone] = kept
@@ -132,5 +132,16 @@ def merged(
         )
         table[kept, kept] = -np.inf
     places = np.empty(words.shape[1], np.int64)
-    places[alive[np.argsort(-sizes[alive], kind="stable")]] = np.arange(num_topics)
+    by_size = alive[np.argsort(-sizes[alive], kind="stable")]
+    places[by_size] = np.argsort(-document_prior, kind="stable")
     return places[part_of]
+
+
+def gathered(
+    counts: Shaped[np.ndarray, "row K"], places: Int[np.ndarray, " n"], num_topics: int
+) -> Shaped[np.ndarray, "row L"]:
+    """Counts of topics, each added to that of its place; padded to whole vectors."""
+    found = np.zeros((len(counts), padded(num_topics)), counts.dtype)
+    for topic, place in enumerate(places):
+        found[:, place] += counts[:, topic]
+    return found

@@ -11,27 +11,21 @@ from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._merging import merged
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
-from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
-    add_counts,
-    gather,
-    scatter,
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._merging import gathered, merged
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import (
+    Start,
+    documents_of,
+    topics_of_start,
 )
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import (
+    collapsed_gibbs_sweeps,
+    draw_masses,
+)
+from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
+from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
-TOKENS_OF_A_STEP = 2**19
-# The documents of the start: a quarter of the corpus, but between one and four steps' tokens.
-START_SHARE = 4
-MOST_START = 4
-START_SWEEPS = 40
-# The topics of the start: as many again as are asked for, but no more than so many. They are merged after so
-# many passes over all documents, and `START_SWEEPS` sweeps in all.
-MOST_TOPICS_MORE = 200
-MERGE_PASSES = 20
-DRAW_OVERHEAD = 16  # of `steps_within`, measured at 20 to 1,200 topics
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
 
@@ -41,13 +35,10 @@ class CollapsedGibbs(TopicMove):
 
     That is a Gibbs sampler (see `_sweeps`), whose law is exact once every document has assignments.
 
-    The chain starts with some of the documents, uniform assignments, and more topics than are asked for:
-    topics form within a number of sweeps that does not depend on how many documents there are, if they are
-    enough to tell topics apart. After `START_SWEEPS` sweeps over them, or a quarter of the warm-up, the other
-    documents join, with assignments drawn given the topics found; after `MERGE_PASSES` passes over all of
-    them, or half of the warm-up, topics are merged to the number asked for (see `_merging`). All of this is
-    warm-up: what follows is the Gibbs sampler alone. Topics are drawn given all assignments, and only for a
-    draw that is stored.
+    The chain starts with some of the documents, uniform assignments, and more topics than are asked for (see
+    `_start`); the documents that join get assignments drawn given the topics found. All of that is warm-up:
+    what follows is the Gibbs sampler alone. Topics are drawn given all assignments, and only for a draw that
+    is stored.
 
     Args:
         source: The corpus.
@@ -58,13 +49,10 @@ class CollapsedGibbs(TopicMove):
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size = self._documents_with(settings.batch_size, TOKENS_OF_A_STEP)
-        start = max(TOKENS_OF_A_STEP, min(source.num_tokens // START_SHARE, MOST_START * TOKENS_OF_A_STEP))
-        batches = max(1, round(self._documents_with(None, start) / self.batch_size))
-        self.start_size = min(batches * self.batch_size, source.num_documents)
+        self.batch_size, self.start_size = documents_of(source, settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
-        self.num_topics = settings.n_topics + min(settings.n_topics, MOST_TOPICS_MORE)  # at present
+        self.num_topics = topics_of_start(settings.n_topics)  # at present
         small = np.uint8 if self.num_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
@@ -77,36 +65,24 @@ class CollapsedGibbs(TopicMove):
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
         """The present alpha, of the topics asked for."""
-        return self._prior[: self.settings.n_topics]
-
-    @property
-    def _prior(self) -> Float[np.ndarray, " K"]:
-        return self.alpha.astype(np.float32)
+        return self.alpha[: self.settings.n_topics].astype(np.float32)
 
     def begin_pass(self, count: int, warm_up: int | None) -> None:
         """Merge the topics of the start where it is time to."""
-        if self.num_topics == self.settings.n_topics:
-            return
-        of_start, of_all = self._steps_of_passes()
-        swept = count * self.settings.sweeps >= START_SWEEPS * of_start
-        done = self.complete_at >= 0 and count - self.complete_at >= MERGE_PASSES * of_all and swept
-        if done or (warm_up is not None and count >= (warm_up - of_all) / 2):
+        if self._start.merges(count, self.complete_at, warm_up):
             self._merge()
 
     def _merge(self) -> None:
+        """Leave the topics that are asked for, if there are more."""
         settings = self.settings
+        if self.num_topics == settings.n_topics:
+            return
         places = self._merged(len(self.seen))
-        # The largest topic has the largest alpha.
-        prior = settings.document_prior.astype(np.float64)
-        places = np.argsort(-prior, kind="stable")[places]
         self.assignments = places.astype(self.assignments.dtype)[self.assignments]
-        word_topic = np.zeros((self.source.num_words, padded(settings.n_topics)), np.int32)
-        in_parts = np.zeros((len(self.in_parts), word_topic.shape[1]))
-        for topic, place in enumerate(places):
-            word_topic[:, place] += self.word_topic[:, topic]
-            in_parts[:, place] += self.in_parts[:, topic]
-        self.word_topic, self.in_parts = word_topic, in_parts
-        self.num_topics, self.alpha = settings.n_topics, prior
+        self.word_topic, self.in_parts = (
+            gathered(counts, places, settings.n_topics) for counts in (self.word_topic, self.in_parts)
+        )
+        self.num_topics, self.alpha = settings.n_topics, settings.document_prior.astype(np.float64)
 
     def _merged(self, num_documents: int) -> Int[np.ndarray, " K"]:
         """Where each topic goes, judged by the first documents."""
@@ -115,22 +91,18 @@ class CollapsedGibbs(TopicMove):
             self.source.starts[: num_documents + 1],
             self.seen[:num_documents],
             self.assignments,
-            self.settings.n_topics,
-            doc_topic_prior=float(self.alpha[0]),
-            topic_word_prior=float(self.settings.topic_word_prior),
+            self.settings.document_prior,
+            float(self.settings.topic_word_prior),
         )
 
-    def _steps_of_passes(self) -> tuple[int, int]:
-        """Steps of a pass over the documents of the start, and over all."""
+    @property
+    def _start(self) -> Start:
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
-        return of_start, of_all
+        return Start(self.settings.n_topics, self.settings.sweeps, of_start, of_all)
 
     def documents_of_pass(self, count: int, warm_up: int | None) -> int:
         """The documents of the start, and all documents later."""
-        of_start, of_all = self._steps_of_passes()
-        done = self.complete_at >= 0 or count * self.settings.sweeps >= START_SWEEPS * of_start
-        late = warm_up is not None and count >= (warm_up - of_all) / 2
-        return len(self.seen) if done or late else self.start_size
+        return len(self.seen) if self._start.joins(count, self.complete_at, warm_up) else self.start_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
@@ -171,7 +143,7 @@ class CollapsedGibbs(TopicMove):
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         draws = 0
-        if not warming_up and self.num_topics > self.settings.n_topics:
+        if not warming_up:
             self._merge()
         if self.complete_at < 0:
             draws = self._initialise_assignments(batch, count)
@@ -183,7 +155,7 @@ class CollapsedGibbs(TopicMove):
             self.word_topic,
             self.in_parts,
             self._masses(count),
-            self._prior,
+            self.alpha.astype(np.float32),
             self.settings.topic_word_prior,
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
@@ -202,7 +174,7 @@ class CollapsedGibbs(TopicMove):
         if self.seen.sum() < self.start_size:
             rng = _streams.LDA_GIBBS_START.generator(self.seed, self.chain, count)
             uniform = rng.integers(self.num_topics, size=batch.num_tokens, dtype=self.assignments.dtype)
-            scatter(starts, ends, uniform, self.assignments)
+            kernel.scatter(starts, ends, uniform, self.assignments)
         else:
             draws = batch.num_tokens * self.settings.first_sweeps
             gibbs_sweeps(
@@ -210,13 +182,13 @@ class CollapsedGibbs(TopicMove):
                 starts,
                 self.assignments,
                 self._mean(batch.vocabulary),
-                self._prior,
+                self.alpha.astype(np.float32),
                 sweeps=self.settings.first_sweeps,
                 first=True,
                 streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
             )
         counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
-        add_counts(batch.words, batch.counts, gather(starts, ends, self.assignments), counts)
+        kernel.add_counts(batch.words, batch.counts, kernel.gather(starts, ends, self.assignments), counts)
         self.word_topic[batch.vocabulary] += counts
         cuts = np.searchsorted(batch.vocabulary, self.bounds)
         for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
@@ -227,33 +199,22 @@ class CollapsedGibbs(TopicMove):
         return draws
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
-        """How many more steps fit in a time.
-
-        The first sweeps of the documents that join take longer, and steps with the topics of the start: the
-        time of a draw is that of `DRAW_OVERHEAD` vectors of topics and of those there are.
-        """
-        settings, (of_start, of_all) = self.settings, self._steps_of_passes()
-        joining = 0
+        """How many more steps fit in a time; the first sweeps of the documents that join take longer."""
+        start, settings, joining = self._start, self.settings, 0
         if self.complete_at < 0:
-            joining = of_all
+            joining = start.of_all
             seconds -= settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
-        vectors = np.array([padded(settings.n_topics), padded(self.num_topics)]) / LANES
-        later = pace * np.divide(*(DRAW_OVERHEAD + vectors))
-        share = settings.warm_up_fraction / 2  # of the steps, at most, with the topics of the start
-        steps = seconds / (share * pace + (1 - share) * later)
-        whole_start = -(-START_SWEEPS * of_start // settings.sweeps) + MERGE_PASSES * of_all - count
-        if self.num_topics == settings.n_topics or whole_start < share * steps:
-            steps = whole_start + (seconds - whole_start * pace) / later
-        return max(joining + 2, int(steps))
+        fit = start.steps_within(seconds, pace, count, self.num_topics, settings.warm_up_fraction)
+        return max(joining + 2, fit)
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
         nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.num_topics))
         starts, streams = nothing.documents, _streams.Family(0, 0, 0)
-        topics, prior = one[:0].astype(np.float32), self._prior
+        topics, prior = one[:0].astype(np.float32), self.alpha.astype(np.float32)
         gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
-        tokens = gather(starts, starts, self.assignments)
-        add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
+        tokens = kernel.gather(starts, starts, self.assignments)
+        kernel.add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
         masses, bounds = self._masses(0), self.bounds
         counts = (self.word_topic, self.in_parts)
         collapsed_gibbs_sweeps(
@@ -263,12 +224,6 @@ class CollapsedGibbs(TopicMove):
         self.log_joint()
         self._merged(2)
 
-    def _documents_with(self, wanted: int | None, tokens: int) -> int:
-        """The number of documents wanted, or about as many as hold ``tokens``; at least 1, at most all."""
-        if wanted is None:
-            wanted = -(-tokens * self.source.num_documents // self.source.num_tokens)
-        return max(1, min(wanted, self.source.num_documents))
-
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
         """N_kw, and N_k, its sums over words."""
         num_topics = self.num_topics
@@ -276,22 +231,19 @@ class CollapsedGibbs(TopicMove):
 
     def _draw_document_prior(self, count: int) -> None:
         """Draw alpha after the last minibatch of a pass over all documents."""
-        learn, steps = self.settings.learn_doc_topic_prior, -(-len(self.seen) // self.batch_size)
-        unfinished = self.complete_at < 0 or self.num_topics > self.settings.n_topics
-        if learn == "no" or unfinished or (count - self.complete_at) % steps:
+        learn, unmerged = self.settings.learn_doc_topic_prior, self.num_topics > self.settings.n_topics
+        passed = self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
+        if learn == "no" or unmerged or not passed:
             return
         rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
-        kept = (self.source.starts, self.assignments)
-        self.alpha = draw_document_prior(self.alpha, *kept, learn == "symmetric", rng)
+        starts, same = self.source.starts, learn == "symmetric"
+        self.alpha = draw_document_prior(self.alpha, starts, self.assignments, same, rng)
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
-        prior = self.settings.topic_word_prior * np.diff(self.bounds)[:, None]
-        shapes = prior + self.in_parts[:, : self.num_topics]
-        if len(shapes) == 1:
-            return np.ones(shapes.shape)
-        gammas = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count).standard_gamma(shapes)
-        return gammas / gammas.sum(axis=0)
+        rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
+        counts = self.in_parts[:, : self.num_topics]
+        return draw_masses(counts, self.bounds, self.settings.topic_word_prior, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         counts, totals = self._counts()

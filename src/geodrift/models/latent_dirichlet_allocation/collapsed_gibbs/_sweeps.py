@@ -153,3 +153,24 @@ def collapsed_gibbs_sweeps(
         sweeps,
         streams.word,
     )
+
+
+def draw_masses(
+    counts: Float[np.ndarray, "P K"],
+    bounds: Int[np.ndarray, " bound"],
+    prior: float,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "P K"]:
+    """The parts' masses rho given all assignments; a vocabulary of one part has mass 1.
+
+    Args:
+        counts: N_kb.
+        bounds: Words at which the parts of the vocabulary begin, and V.
+        prior: eta.
+        rng: Generator.
+    """
+    shapes = prior * np.diff(bounds)[:, None] + counts
+    if len(shapes) == 1:
+        return np.ones(shapes.shape)
+    gammas = rng.standard_gamma(shapes)
+    return gammas / gammas.sum(axis=0)

@@ -18,7 +18,7 @@ from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS, LDA_TRANSFORM_MIXTURES
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.kit._counts import checked_counts
-from geodrift.models.kit._word_intervals import INTERVAL
+from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
     checked_prior,

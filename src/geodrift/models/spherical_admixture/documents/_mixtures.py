@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
-from geodrift.models.kit._word_intervals import INTERVAL
+from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 from geodrift.models.spherical_admixture.documents._statistics import topic_projections
