@@ -3,7 +3,6 @@
 import abc
 import json
 import math
-import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Answers, Findings
-from geodrift.models.kit._tables import LEGEND, component_lines, component_tables
+from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
 from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
 
@@ -86,12 +85,12 @@ class ComponentAnswers(Answers):
 
     def summary_text(self, found: Findings) -> str:
         """The verdict, and one table a component."""
-        return f"{found.verdict}\n\n{component_tables(found.parts, self.model.component)}"
+        return f"{paragraphs(str(found.verdict))}\n\n{component_tables(found.parts, self.model.component)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """A few lines a component, what their numbers are, and the verdict."""
         lines = component_lines(found.parts, self.model.component, width)
-        return f"{lines}\n\n{LEGEND}\n\n{textwrap.fill(str(found.verdict), width)}"
+        return f"{lines}\n\n{LEGEND}\n\n{paragraphs(str(found.verdict), width)}"
 
     def evaluate(
         self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any

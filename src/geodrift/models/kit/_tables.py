@@ -6,9 +6,7 @@ from typing import Any
 from geodrift._terminal import visible
 
 # Of `component_lines`.
-LEGEND = (
-    "(chains that found it / chains)  word, posterior mean of its weight, [90% interval where it is shared]"
-)
+LEGEND = "(chains that found it / chains)  word, mean of its weight, [90% interval]"
 
 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
@@ -26,6 +24,11 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
         lines.append(f"  {'negative end':<{width}}                              P(bottom 10)")
         lines += [_row(entry, width, sign) for entry in negative]
     return lines
+
+
+def paragraphs(text: str, width: int = 80) -> str:
+    """Lines of at most ``width`` characters, each line of the text from a new one."""
+    return "\n".join(textwrap.fill(line, width) for line in text.splitlines())
 
 
 def component_tables(found: list[dict[str, Any]], component: str) -> str:
