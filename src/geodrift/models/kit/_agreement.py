@@ -10,14 +10,20 @@ that resembles it most, says what two unrelated components may score by chance: 
 `CHANCE` pass for the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
 
-from geodrift.models.kit._alignment import Directions, common_order, in_order, unit_directions
+from geodrift.models.kit._alignment import (
+    Directions,
+    common_order,
+    in_order,
+    mean_directions,
+    unit_directions,
+)
 
 LEAST_COSINE = 0.8  # below it components are not called the same, however unlike all others are
 CHANCE = 0.05
@@ -57,7 +63,9 @@ def least_chains(num_chains: int) -> int:
     return max(2, int(np.ceil(SHARED_BY * num_chains)))
 
 
-def agreement(draws: Float[np.ndarray, "C N K V"], directions: Directions = unit_directions) -> Agreement:
+def agreement(
+    draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directions = unit_directions
+) -> Agreement:
     """Bring the components of all draws of all chains in one order, and say how far the chains agree.
 
     Each chain's draws are aligned with one another, then the chains by their mean directions. A draw is
@@ -65,13 +73,16 @@ def agreement(draws: Float[np.ndarray, "C N K V"], directions: Directions = unit
     another one at each draw.
 
     Args:
-        draws: Components, in any order in each draw.
+        draws: Components of each chain, in any order in each draw; one chain is held at a time.
         directions: Function from the components of one draw to their directions.
     """
-    orders = np.stack([common_order(chain, directions) for chain in draws])
-    means = np.stack([_mean(chain, order, directions) for chain, order in zip(draws, orders, strict=True)])
+    of_chains, of_means = [], []
+    for chain in draws:
+        of_chains.append(common_order(chain, directions))
+        of_means.append(mean_directions(chain, of_chains[-1], directions))
+    means = np.stack(of_means)
     places = _places(means)
-    orders = np.stack([order[:, place] for order, place in zip(orders, places, strict=True)])
+    orders = np.stack([order[:, place] for order, place in zip(of_chains, places, strict=True)])
     means = np.take_along_axis(means, places[:, :, None], axis=1)
     unlike = _cosines_of_others(means)
     threshold = max(LEAST_COSINE, float(np.quantile(unlike, 1 - CHANCE, method="higher")))
@@ -99,16 +110,6 @@ def aligned(
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
     ordered = in_order(flat, orders)
     return {name: values.reshape(draws[name].shape) for name, values in ordered.items()}, agreed
-
-
-def _mean(
-    chain: Float[np.ndarray, "N K V"], order: Int[np.ndarray, "N K"], directions: Directions
-) -> Float[np.ndarray, "K V"]:
-    """Mean directions of one chain's aligned draws, unit length."""
-    total = np.zeros(chain.shape[1:])
-    for draw, places in zip(chain, order, strict=True):
-        total += directions(draw)[places]
-    return total / np.linalg.norm(total, axis=1, keepdims=True)
 
 
 def _places(means: Float[np.ndarray, "C K V"]) -> Int[np.ndarray, "C K"]:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
-from geodrift.models.kit._agreement import Agreement, aligned
+from geodrift.models.kit._agreement import Agreement, agreement, aligned
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Answers, Findings
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
@@ -76,7 +76,9 @@ class ComponentAnswers(Answers):
 
     def verdict(self, run: Run) -> Verdict:
         """How far the chains agree on the components and on every number that is stored of a draw."""
-        return self._verdict(run, self.aligned(run)[1])
+        stored = run.draws["posterior"].to_dataset()[self.variable]
+        of_chains = (stored[chain].values for chain in range(len(stored)))
+        return self._verdict(run, agreement(of_chains, directions_of(self.signed)))
 
     def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
         posterior = run.draws["posterior"].to_dataset()

@@ -46,6 +46,8 @@ def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus) -> Needs:
     # A corpus in memory is there already; of one on disk all pages will have been read.
     mapped = 0 if corpus.path is None else size_of(corpus.path)
     chains_take = int(model.memory_of_a_step * state) + min(draws, PENDING_BYTES) + mapped
+    # The verdict holds one chain's draws at a time.
+    chains_take += draws // len(chains)
     return Needs(_resident() + model.memory_of_compiling + chains_take, draws + state)
 
 
