@@ -61,7 +61,7 @@ def test_the_rule_follows_what_unlike_components_score():
     """Components that have nine tenths of their weight in common are not the same for that."""
     base = topics(1, 1)[0]
     mixed = [[0.9 * base + 0.1 * topic for topic in topics(seed, 5)] for seed in (11, 12, 13)]
-    agreed = agreement(chains_of(np.array(mixed)), np.sqrt)
+    agreed = agreement(iter(chains_of(np.array(mixed))), np.sqrt)
     assert agreed.threshold > 0.9
     assert agreed.chance <= 0.05
     assert agreed.shared.sum() <= 1
@@ -73,9 +73,9 @@ def test_how_many_chains_have_to_find_a_shared_component(number, needed):
 
 
 def test_one_chain_shares_nothing_and_one_component_is_found():
-    agreed = agreement(chains_of([topics(1)]), np.sqrt)
+    agreed = agreement(iter(chains_of([topics(1)])), np.sqrt)
     assert not agreed.shared.any()
-    assert agreement(chains_of([topics(1, 1)] * 2), np.sqrt).shared.tolist() == [True]
+    assert agreement(iter(chains_of([topics(1, 1)] * 2)), np.sqrt).shared.tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     rng, common = np.random.default_rng(0), topics(1, 3)
     others = topics(4, 4)
     draws = chains_of([np.concatenate([common, others[chain : chain + 1]]) for chain in range(4)])
-    agreed = agreement(draws, np.sqrt)
+    agreed = agreement(iter(draws), np.sqrt)
     at_rest = rng.standard_normal((4, 25))
     verdict = verdict_of(agreed, numbers(*at_rest), "topic")
     said = str(verdict)
@@ -159,5 +159,5 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
 
 
 def test_one_chain_is_told_that_it_is_one():
-    said = str(verdict_of(agreement(chains_of([topics(1)]), np.sqrt), {}, "cluster"))
+    said = str(verdict_of(agreement(iter(chains_of([topics(1)])), np.sqrt), {}, "cluster"))
     assert said.startswith("One chain: the intervals are its own. Another run may find other clusters")

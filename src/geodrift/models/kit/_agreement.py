@@ -105,7 +105,7 @@ def aligned(
         variable: The one by which components are told apart.
         directions: See `agreement`.
     """
-    agreed = agreement(draws[variable], directions)
+    agreed = agreement(iter(draws[variable]), directions)
     orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
     ordered = in_order(flat, orders)

@@ -40,7 +40,7 @@ class TopicModelFacade(Facade):
         """
         check_is_fitted(self)
         draws = self.topic_draws_
-        agreed = getattr(self, "agreement_", None) or agreement(draws[None], directions_of(self.signed))
+        agreed = getattr(self, "agreement_", None) or agreement([draws], directions_of(self.signed))
         of_chains = draws.reshape(len(agreed.cosines), -1, *draws.shape[1:])
         return component_words(of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed)
 
