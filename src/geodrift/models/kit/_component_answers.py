@@ -30,11 +30,14 @@ class ComponentAnswers(Answers):
         variable: The stored variable by which components are told apart, [component, word]. Every variable
             whose first dimension is `Model.component` has an entry for each of them.
         signed: Whether components are unit vectors, in which the weights of words have a sign.
+        sizes: The stored variable that says which share of the documents each component has, where draws
+            have it.
         evaluation_draws: Draws that `evaluate` uses unless told otherwise, at most; None: all.
     """
 
     variable: ClassVar[str]
     signed: ClassVar[bool] = False
+    sizes: ClassVar[str]
     evaluation_draws: ClassVar[int | None] = None
 
     @abc.abstractmethod
@@ -68,10 +71,11 @@ class ComponentAnswers(Answers):
         return _flat(self.aligned(run)[0])
 
     def summarise(self, run: Run, top: int) -> Findings:
-        """Each component's words, with intervals where enough chains have found it."""
+        """Each component's words and size, with intervals where enough chains have found it."""
         draws, agreed = self.aligned(run)
         topics, words, name = draws[self.variable], run.labels["word"], self.model.component
-        found = component_words(topics, words, top, name, agreed=agreed, signed=self.signed)
+        sizes = draws.get(self.sizes)
+        found = component_words(topics, words, top, name, agreed=agreed, signed=self.signed, sizes=sizes)
         return Findings(found, self._verdict(run, agreed))
 
     def verdict(self, run: Run) -> Verdict:

@@ -6,7 +6,7 @@ from typing import Any
 from geodrift._terminal import visible
 
 # Of `component_lines`.
-LEGEND = "(chains that found it / chains)  word, mean of its weight, [90% interval]"
+LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
 
 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
@@ -41,7 +41,7 @@ def component_tables(found: list[dict[str, Any]], component: str) -> str:
     lines = []
     for told in found:
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [f"{component} {told[component]}{_found(told)}", *table, ""]
+        lines += [f"{component} {told[component]}{_size(told)}{_found(told)}", *table, ""]
     return "\n".join(lines)
 
 
@@ -55,6 +55,8 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
             for e in told["words"]
         ]
         head = f"{component} {told[component]:>2}  "
+        if "size" in told:
+            head += f"{told['size']:5.1%}  "
         if told["chains"] > 1:
             head += f"({told['found']}/{told['chains']})  "
         # Broken only between words, never inside an interval.
@@ -74,6 +76,14 @@ def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     interval = "-" if entry["low"] is None else f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
     word, size = visible(entry["word"]), 18 if sign == "+" else 16
     return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
+
+
+def _size(told: dict[str, Any]) -> str:
+    """The share of the documents that a component has, where a model has one."""
+    if "size" not in told:
+        return ""
+    interval = "" if told["size_low"] is None else f" [{told['size_low']:.1%}, {told['size_high']:.1%}]"
+    return f", {told['size']:.1%}{interval} of the documents"
 
 
 def _found(told: dict[str, Any]) -> str:

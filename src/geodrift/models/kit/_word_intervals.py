@@ -1,4 +1,4 @@
-"""Leading words of components, with intervals of their weights."""
+"""Leading words of components, with intervals of their weights and of the components' sizes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,8 +64,9 @@ def component_words(
     *,
     agreed: Agreement,
     signed: bool = False,
+    sizes: Float[np.ndarray, "C N K"] | None = None,
 ) -> list[dict[str, Any]]:
-    """The leading words of every component.
+    """The leading words of every component, and its size.
 
     Args:
         draws: Aligned draws.
@@ -75,11 +76,13 @@ def component_words(
         agreed: How far the chains agree. Components that are not shared have no intervals, but where there is
             one chain: those are of its next draw.
         signed: Whether components are unit vectors, whose weights have a sign.
+        sizes: The component's share of the documents in the same draws, where a model has one.
 
     Returns:
         For each component its number under ``component``, the number of ``chains``, by how many of them it
         was ``found``, whether it is ``shared``, and its ``"words"`` from `leading_words`; where weights have
-        a sign, ``"negative_words"`` too.
+        a sign, ``"negative_words"`` too. Where there are sizes, ``"size"``, their mean over the chains that
+        have found it, with the ends ``"size_low"`` and ``"size_high"`` of its interval or None.
 
     Raises:
         ValueError: The vocabulary does not have V words.
@@ -98,5 +101,20 @@ def component_words(
             name: leading_words(found, vocabulary, top, sign=sign, signed=signed, with_intervals=intervals)
             for name, sign in signs.items()
         }
-        told.append(counts | words)
+        size = {} if sizes is None else _size(sizes, agreed, place, intervals)
+        told.append(counts | size | words)
     return told
+
+
+def _size(
+    sizes: Float[np.ndarray, "C N K"], agreed: Agreement, place: int, with_interval: bool
+) -> dict[str, float | None]:
+    """The size of one component; its variance between chains is moderated by the others' of the same chains."""
+    by = agreed.found[:, place]
+    found = {"size": float(sizes[by, :, place].mean()), "size_low": None, "size_high": None}
+    if not with_interval:
+        return found
+    beside = agreed.found[by].all(axis=0)
+    at = np.array([np.flatnonzero(beside).searchsorted(place)])
+    low, high = next_draw_intervals(np.sqrt(sizes[by][:, :, beside]), at)
+    return found | {"size_low": float(max(low[0], 0.0) ** 2), "size_high": float(high[0] ** 2)}

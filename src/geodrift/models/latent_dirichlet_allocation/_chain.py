@@ -69,12 +69,16 @@ class Chain(ModelChain):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Topics, the document prior where it is learnt, and of assignments that are kept the log joint."""
+        """Topics, the document prior where it is learnt, and what only assignments that are kept tell.
+
+        That is the share of the words that each topic has, and the log joint.
+        """
         num_topics, num_words = self.settings.n_topics, self.source.num_words
         found = {"topics": Variable(("topic", "word"), (num_topics, num_words), "float32")}
         if self.settings.learn_doc_topic_prior != "no":
             found["doc_topic_prior"] = Variable(("topic",), (num_topics,), "float32")
         if isinstance(self.move, CollapsedGibbs):
+            found["topic_sizes"] = Variable(("topic",), (num_topics,), "float32")
             found["log_joint"] = Variable((), (), "float64")
         return found
 
@@ -161,6 +165,7 @@ class Chain(ModelChain):
         if self.settings.learn_doc_topic_prior != "no":
             draw["doc_topic_prior"] = self.move.document_prior
         if isinstance(self.move, CollapsedGibbs):
+            draw["topic_sizes"] = self.move.topic_sizes()
             draw["log_joint"] = np.array(self.move.log_joint())
         return draw
 

@@ -159,7 +159,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         else:
             self._stream.feed(rows)
         self._stream_draws.offer(self._stream.count, self._stream.topics)
-        self._draws = self.doc_topic_prior_draws_ = None
+        self._draws = self.doc_topic_prior_draws_ = self.topic_size_draws_ = None
         self.expected_topics_ = self._stream.expected_topics()
         return self
 

@@ -94,10 +94,11 @@ class Chain(ModelChain):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Topics, and the mean over topics of the documents' standard deviation of their share."""
+        """Topics, and of the documents' shares of each topic their mean and, over all topics, their spread."""
         shape = (self.settings.n_topics, self.source.num_words)
         return {
             "topics": Variable(("topic", "word"), shape, "float32"),
+            "topic_sizes": Variable(("topic",), (self.settings.n_topics,), "float32"),
             "mixture_spread": Variable((), (), "float32"),
         }
 
@@ -192,8 +193,13 @@ class Chain(ModelChain):
         return outcome
 
     def draw(self) -> dict[str, np.ndarray]:
-        """The topics, and how far the documents' mixtures lie apart."""
-        return {"topics": self.topics(), "mixture_spread": self.latents.mixtures.std(axis=0).mean()}
+        """The topics, and the mean and spread (standard deviation, over topics its mean) of the mixtures."""
+        mixtures = self.latents.mixtures
+        return {
+            "topics": self.topics(),
+            "topic_sizes": mixtures.mean(axis=0),
+            "mixture_spread": mixtures.std(axis=0).mean(),
+        }
 
     def metrics(self, outcomes: list[Outcome]) -> dict[str, float]:
         """Means over the chunk; temperatures over all sampling so far."""

@@ -10,9 +10,10 @@ from geodrift.models.kit._component_answers import ComponentAnswers
 
 
 class TopicAnswers(ComponentAnswers):
-    """Of a model whose draws have the variable ``topics``, [topic, word]."""
+    """Of a model whose draws have the variable ``topics``, [topic, word], and mostly ``topic_sizes``."""
 
     variable = "topics"
+    sizes = "topic_sizes"
 
     @abc.abstractmethod
     def expected_topics(

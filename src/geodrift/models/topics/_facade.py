@@ -22,10 +22,13 @@ class TopicModelFacade(Facade):
     Attributes:
         signed: Whether topics are unit vectors, in which the weights of words have a sign.
         agreement_: How far the chains of `fit` agree on each topic.
+        topic_size_draws_: The share of the documents that each topic has in each draw, [draw, topic]; None
+            of a method that has none, and after `partial_fit`.
     """
 
     signed: ClassVar[bool] = False
     agreement_: Agreement
+    topic_size_draws_: Float[np.ndarray, "N K"] | None
     topic_draws_: Any
 
     def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
@@ -42,12 +45,19 @@ class TopicModelFacade(Facade):
         draws = self.topic_draws_
         agreed = getattr(self, "agreement_", None) or agreement([draws], directions_of(self.signed))
         of_chains = draws.reshape(len(agreed.cosines), -1, *draws.shape[1:])
-        return component_words(of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed)
+        sizes = getattr(self, "topic_size_draws_", None)
+        if sizes is not None:
+            sizes = sizes.reshape(of_chains.shape[:3])
+        return component_words(
+            of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed, sizes=sizes
+        )
 
     def _draws_of(self, chains: Sequence[Chain], num_steps: int) -> dict[str, Float[np.ndarray, "N K *rest"]]:
         """The draws of all chains, one after the other, of every variable that has topics, in one order."""
         draws, self.agreement_ = component_draws(chains, num_steps, "topics", directions_of(self.signed))
-        return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+        self.topic_size_draws_ = flat.get("topic_sizes")
+        return flat
 
 
 def spaced(draws: Float[np.ndarray, "N ..."], most: int = TRANSFORM_DRAWS) -> Float[np.ndarray, "M ..."]:

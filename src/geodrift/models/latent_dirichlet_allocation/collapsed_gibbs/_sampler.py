@@ -116,6 +116,11 @@ class CollapsedGibbs(TopicMove):
         mean = self._mean(np.arange(self.source.num_words))
         return np.ascontiguousarray(mean.T[: self.settings.n_topics])
 
+    def topic_sizes(self) -> Float[np.ndarray, " K"]:
+        """The share of the words seen so far that each topic has."""
+        sizes = self.in_parts.sum(axis=0)[: self.settings.n_topics]
+        return (sizes / sizes.sum()).astype(np.float32)
+
     def log_joint(self) -> float:
         """Of the words and assignments of the documents seen so far; see `log_joint`."""
         prior = float(self.settings.topic_word_prior)
