@@ -227,7 +227,7 @@ def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_steps")
-@pytest.mark.parametrize(("steps", "complete"), [(20, 7), (3, 4), (200, 44)])
+@pytest.mark.parametrize(("steps", "complete"), [(20, 8), (3, 4), (200, 44)])
 def test_all_documents_join_within_half_of_the_warm_up_where_it_can_be(steps, complete):
     chain = Chain(random_corpus(), Settings(n_topics=5))
     chain.begin(chain.shares.plan(steps))

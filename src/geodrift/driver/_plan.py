@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-# A pilot of a little over a hundred steps is timed before the plan of a model is known, so these steps have
-# to be warm-up in every plan.
+# A pilot is timed before the plan of a model is known. It takes so many steps at most, which have to be
+# warm-up in every plan, and this share of the steps of the plan that comes of it.
+PILOT_STEPS, PILOT_SHARE = 103, 0.2
 LEAST_WARM_UP = 140
 _BLOCK = 65_536
 
@@ -76,6 +77,11 @@ class Plan(NamedTuple):
     def extended(self, total: int) -> "Plan":
         """The same warm-up and thinning, to ``total`` steps if that is more."""
         return Plan.of_steps(max(total, self.total), self.warm_up, self.thin)
+
+    @property
+    def pilot_ends(self) -> int:
+        """The step by which a pilot had ended: what a chain does by its plan it does no earlier."""
+        return min(PILOT_STEPS, int(PILOT_SHARE * self.total))
 
     def draws_after(self, steps: int) -> int:
         """Draws stored in the first ``steps`` steps."""

@@ -1,4 +1,4 @@
-"""Leading words of components, with intervals of their weights and of the components' sizes."""
+"""Leading words of components, with intervals of their weights."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift.models.kit._agreement import Agreement
+from geodrift.models.kit._component_size import component_size
 from geodrift.models.kit._next_draw import next_draw_intervals
 
 
@@ -101,20 +102,6 @@ def component_words(
             name: leading_words(found, vocabulary, top, sign=sign, signed=signed, with_intervals=intervals)
             for name, sign in signs.items()
         }
-        size = {} if sizes is None else _size(sizes, agreed, place, intervals)
+        size = {} if sizes is None else component_size(sizes, agreed, place, intervals)
         told.append(counts | size | words)
     return told
-
-
-def _size(
-    sizes: Float[np.ndarray, "C N K"], agreed: Agreement, place: int, with_interval: bool
-) -> dict[str, float | None]:
-    """The size of one component; its variance between chains is moderated by the others' of the same chains."""
-    by = agreed.found[:, place]
-    found = {"size": float(sizes[by, :, place].mean()), "size_low": None, "size_high": None}
-    if not with_interval:
-        return found
-    beside = agreed.found[by].all(axis=0)
-    at = np.array([np.flatnonzero(beside).searchsorted(place)])
-    low, high = next_draw_intervals(np.sqrt(sizes[by][:, :, beside]), at)
-    return found | {"size_low": float(max(low[0], 0.0) ** 2), "size_high": float(high[0] ** 2)}

@@ -123,9 +123,8 @@ class Chain(ModelChain):
         if done == size and size:
             number, done = number + 1, 0
         if done == 0:
-            warm_up = None if self.plan is None else self.plan.warm_up
-            self.move.begin_pass(self.count, warm_up)
-            size = self.move.documents_of_pass(self.count, warm_up)
+            self.move.begin_pass(self.count, self.plan)
+            size = self.move.documents_of_pass(self.count, self.plan)
         if self.order[0] != number:
             self.order = (number, self._order(number, size))
         documents = self.order[1][done : done + self.move.batch_size]

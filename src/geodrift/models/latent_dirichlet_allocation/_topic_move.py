@@ -5,6 +5,7 @@ import abc
 import numpy as np
 from jaxtyping import Float
 
+from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
@@ -24,17 +25,17 @@ class TopicMove(abc.ABC):
         """The present alpha."""
         return self.settings.document_prior
 
-    def begin_pass(self, count: int, warm_up: int | None) -> None:  # noqa: B027  most moves do nothing
+    def begin_pass(self, count: int, plan: Plan | None) -> None:  # noqa: B027  most moves do nothing
         """What happens before a pass over the documents that begins after ``count`` steps.
 
-        ``warm_up`` is the plan's number of warm-up steps, None while there is no plan.
+        ``plan`` is None while there is none.
         """
 
     @abc.abstractmethod
-    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+    def documents_of_pass(self, count: int, plan: Plan | None) -> int:
         """How many documents the pass goes over that begins after ``count`` steps.
 
-        ``warm_up`` is the plan's number of warm-up steps, None while there is no plan.
+        ``plan`` is None while there is none.
         """
 
     @abc.abstractmethod

@@ -94,7 +94,7 @@ class Chain(ModelChain):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Topics, and of the documents' shares of each topic their mean and, over all topics, their spread."""
+        """Topics, their mean shares of the documents, and how far documents differ in their shares."""
         shape = (self.settings.n_topics, self.source.num_words)
         return {
             "topics": Variable(("topic", "word"), shape, "float32"),

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.driver import Plan
 from geodrift.kernels import _streams
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -28,6 +29,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import p
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
+KEPT = ("assignments", "word_topic", "in_parts", "seen", "alpha")  # arrays of the state
 
 
 class CollapsedGibbs(TopicMove):
@@ -67,9 +69,9 @@ class CollapsedGibbs(TopicMove):
         """The present alpha, of the topics asked for."""
         return self.alpha[: self.settings.n_topics].astype(np.float32)
 
-    def begin_pass(self, count: int, warm_up: int | None) -> None:
+    def begin_pass(self, count: int, plan: Plan | None) -> None:
         """Merge the topics of the start where it is time to."""
-        if self._start.merges(count, self.complete_at, warm_up):
+        if self._start.merges(count, self.complete_at, plan):
             self._merge()
 
     def _merge(self) -> None:
@@ -100,9 +102,9 @@ class CollapsedGibbs(TopicMove):
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
         return Start(self.settings.n_topics, self.settings.sweeps, of_start, of_all)
 
-    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+    def documents_of_pass(self, count: int, plan: Plan | None) -> int:
         """The documents of the start, and all documents later."""
-        return len(self.seen) if self._start.joins(count, self.complete_at, warm_up) else self.start_size
+        return len(self.seen) if self._start.joins(count, self.complete_at, plan) else self.start_size
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
@@ -128,21 +130,13 @@ class CollapsedGibbs(TopicMove):
 
     def state(self) -> dict[str, np.ndarray]:
         """Assignments, their counts, and alpha."""
-        return {
-            "assignments": self.assignments.copy(),
-            "word_topic": self.word_topic.copy(),
-            "in_parts": self.in_parts.copy(),
-            "seen": self.seen.copy(),
-            "alpha": self.alpha.copy(),
-            "complete_at": np.array(self.complete_at),
-        }
+        kept = {name: getattr(self, name).copy() for name in KEPT}
+        return kept | {"complete_at": np.array(self.complete_at)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
-        names = ("assignments", "word_topic", "in_parts", "seen", "alpha")
-        self.assignments, self.word_topic, self.in_parts, self.seen, self.alpha = (
-            np.array(arrays[name]) for name in names
-        )
+        for name in KEPT:
+            setattr(self, name, np.array(arrays[name]))
         self.complete_at, self.num_topics = int(arrays["complete_at"]), len(self.alpha)
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:

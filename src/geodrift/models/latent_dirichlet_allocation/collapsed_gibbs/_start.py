@@ -7,6 +7,7 @@ of its own; then they are merged (see `_merging`). A run too short for that does
 
 import dataclasses
 
+from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
 
@@ -55,20 +56,20 @@ class Start:
     of_start: int
     of_all: int
 
-    def joins(self, count: int, complete_at: int, warm_up: int | None) -> bool:
+    def joins(self, count: int, complete_at: int, plan: Plan | None) -> bool:
         """Whether the pass that begins after ``count`` steps goes over all documents.
 
         Args:
             count: Steps taken.
             complete_at: The step at whose end all documents had assignments; -1 before.
-            warm_up: Steps of the plan's warm-up; None while there is no plan.
+            plan: None while there is none.
         """
-        return complete_at >= 0 or self._swept(count) or self._late(count, warm_up)
+        return complete_at >= 0 or self._swept(count) or self._late(count, plan)
 
-    def merges(self, count: int, complete_at: int, warm_up: int | None) -> bool:
+    def merges(self, count: int, complete_at: int, plan: Plan | None) -> bool:
         """Whether the topics are merged before the pass that begins after ``count`` steps; see `joins`."""
         passed = complete_at >= 0 and count - complete_at >= MERGE_PASSES * self.of_all
-        return (passed and self._swept(count)) or self._late(count, warm_up)
+        return (passed and self._swept(count)) or self._late(count, plan)
 
     def steps_within(self, seconds: float, pace: float, count: int, present: int, warm_up: float) -> int:
         """How many steps fit in a time.
@@ -94,5 +95,6 @@ class Start:
     def _swept(self, count: int) -> bool:
         return count * self.sweeps >= SWEEPS * self.of_start
 
-    def _late(self, count: int, warm_up: int | None) -> bool:
-        return warm_up is not None and count >= (warm_up - self.of_all) / 2
+    def _late(self, count: int, plan: Plan | None) -> bool:
+        # Not before a pilot ends, which has no plan: the same steps give the same draws without one.
+        return plan is not None and count >= max((plan.warm_up - self.of_all) / 2, plan.pilot_ends)

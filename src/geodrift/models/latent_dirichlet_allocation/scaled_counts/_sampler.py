@@ -20,6 +20,7 @@ import time
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
+from geodrift.driver import Plan
 from geodrift.kernels._streams import LDA_GAMMAS_START, LDA_MEAN_COUNTS_START, LDA_MINIBATCH_ASSIGNMENTS
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -79,9 +80,8 @@ class ScaledCounts(TopicMove):
         self.last = (0.0, 0)  # of the last step: seconds in the documents' sweeps, distinct words
         self.shapes = np.zeros(settings.n_topics)
 
-    def documents_of_pass(self, count: int, warm_up: int | None) -> int:
+    def documents_of_pass(self, count: int, plan: Plan | None) -> int:
         """All of them."""
-        del count, warm_up
         return self.num_documents
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
