@@ -123,10 +123,11 @@ class Chain(ModelChain):
         if done == size and size:
             number, done = number + 1, 0
         if done == 0:
-            self.move.begin_pass(self.count, self.plan)
             size = self.move.documents_of_pass(self.count, self.plan)
         if self.order[0] != number:
             self.order = (number, self._order(number, size))
+        if number == done == 0:
+            self.move.begin(self.order[1])
         documents = self.order[1][done : done + self.move.batch_size]
         self.position = (number, done + len(documents), size)
         return documents
@@ -149,10 +150,6 @@ class Chain(ModelChain):
         self.count += 1
         self.documents_seen += len(batch.documents)
         return draws
-
-    def seconds_of_draws(self) -> float:
-        """The time of all draws: in proportion to the topics, of which there are more at the start."""
-        return super().seconds_of_draws() * self.settings.n_topics / self.move.num_topics
 
     def steps_within(self, seconds: float, pace: float) -> int:
         """How many more steps fit in a time; see `TopicMove.steps_within`."""

@@ -3,7 +3,7 @@
 import abc
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -17,7 +17,6 @@ class TopicMove(abc.ABC):
     """
 
     settings: Settings
-    num_topics: int  # at present
     batch_size: int  # documents of a step, at most those of the corpus
 
     @property
@@ -25,11 +24,8 @@ class TopicMove(abc.ABC):
         """The present alpha."""
         return self.settings.document_prior
 
-    def begin_pass(self, count: int, plan: Plan | None) -> None:  # noqa: B027  most moves do nothing
-        """What happens before a pass over the documents that begins after ``count`` steps.
-
-        ``plan`` is None while there is none.
-        """
+    def begin(self, documents: Int[np.ndarray, " D"]) -> None:  # noqa: B027  most moves do nothing
+        """What happens before the first step; ``documents`` are those of the first pass."""
 
     @abc.abstractmethod
     def documents_of_pass(self, count: int, plan: Plan | None) -> int:

@@ -19,6 +19,7 @@ from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._first_topics import first_topics
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
 from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove
@@ -84,7 +85,8 @@ class Chain(ModelChain):
         self.prior = self._prior()
         move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
-        topics = self._initial_topics()
+        rng = SAM_TOPICS_START.generator(seed, chain)
+        topics = first_topics(self.source, self.settings.n_topics, rng)
         self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
         self.latents = initial_states(
             self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
@@ -151,18 +153,6 @@ class Chain(ModelChain):
             seed=self.seed,
             chain=self.chain,
         )
-
-    def _initial_topics(self) -> np.ndarray:
-        """The corpus mean direction plus N(0, I/V), to unit length.
-
-        Topics are about 45 degrees from the mean and 60 from each other.
-        """
-        rng = SAM_TOPICS_START.generator(self.seed, self.chain)
-        num_words = self.source.num_words
-        topics = self.source.mean_direction + rng.standard_normal(
-            (self.settings.n_topics, num_words)
-        ) / np.sqrt(num_words)
-        return (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
 
     def _batch(self) -> np.ndarray:
         """The step's documents, without replacement: a function of (seed, chain, count)."""

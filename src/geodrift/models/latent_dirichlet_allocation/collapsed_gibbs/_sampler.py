@@ -12,12 +12,7 @@ from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._merging import gathered, merged
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import (
-    Start,
-    documents_of,
-    topics_of_start,
-)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import (
     collapsed_gibbs_sweeps,
     draw_masses,
@@ -37,8 +32,8 @@ class CollapsedGibbs(TopicMove):
 
     That is a Gibbs sampler (see `_sweeps`), whose law is exact once every document has assignments.
 
-    The chain starts with some of the documents, uniform assignments, and more topics than are asked for (see
-    `_start`); the documents that join get assignments drawn given the topics found. All of that is warm-up:
+    The chain starts with some of the documents, whose assignments are drawn given topics from a factorisation
+    (see `_start`); those of the documents that join are drawn given the topics found. All of that is warm-up:
     what follows is the Gibbs sampler alone. Topics are drawn given all assignments, and only for a draw that
     is stored.
 
@@ -51,76 +46,58 @@ class CollapsedGibbs(TopicMove):
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size, self.start_size = documents_of(source, settings.batch_size)
+        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
-        self.num_topics = topics_of_start(settings.n_topics)  # at present
-        small = np.uint8 if self.num_topics <= 2**8 else np.uint16
+        small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
-        size = padded(self.num_topics)
+        size = padded(settings.n_topics)
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
-        self.alpha = np.full(self.num_topics, settings.document_prior.mean(dtype=np.float64))
+        self.alpha = settings.document_prior.astype(np.float64)
         self._compile()
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
-        """The present alpha, of the topics asked for."""
-        return self.alpha[: self.settings.n_topics].astype(np.float32)
-
-    def begin_pass(self, count: int, plan: Plan | None) -> None:
-        """Merge the topics of the start where it is time to."""
-        if self._start.merges(count, self.complete_at, plan):
-            self._merge()
-
-    def _merge(self) -> None:
-        """Leave the topics that are asked for, if there are more."""
-        settings = self.settings
-        if self.num_topics == settings.n_topics:
-            return
-        places = self._merged(len(self.seen))
-        self.assignments = places.astype(self.assignments.dtype)[self.assignments]
-        self.word_topic, self.in_parts = (
-            gathered(counts, places, settings.n_topics) for counts in (self.word_topic, self.in_parts)
-        )
-        self.num_topics, self.alpha = settings.n_topics, settings.document_prior.astype(np.float64)
-
-    def _merged(self, num_documents: int) -> Int[np.ndarray, " K"]:
-        """Where each topic goes, judged by the first documents."""
-        return merged(
-            self.word_topic[:, : self.num_topics],
-            self.source.starts[: num_documents + 1],
-            self.seen[:num_documents],
-            self.assignments,
-            self.settings.document_prior,
-            float(self.settings.topic_word_prior),
-        )
+        """The present alpha."""
+        return self.alpha.astype(np.float32)
 
     @property
     def _start(self) -> Start:
         of_start, of_all = (-(-size // self.batch_size) for size in (self.start_size, len(self.seen)))
-        return Start(self.settings.n_topics, self.settings.sweeps, of_start, of_all)
+        return Start(self.settings.sweeps, of_start, of_all)
 
     def documents_of_pass(self, count: int, plan: Plan | None) -> int:
         """The documents of the start, and all documents later."""
-        return len(self.seen) if self._start.joins(count, self.complete_at, plan) else self.start_size
+        joined = self.complete_at >= 0 or self._start.joins(count, plan)
+        return len(self.seen) if joined else self.start_size
+
+    def begin(self, documents: Int[np.ndarray, " D"]) -> None:
+        """Assign the documents of the start, given topics from a factorisation of some of them."""
+        documents, settings = documents[: self.start_size], self.settings
+        seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
+        factorised = self.source.corpus.rows(documents[: self.num_factorised])
+        topics = first_topics(factorised, settings.n_topics, seed)
+        # The largest topic has the largest alpha.
+        order = np.argsort(np.argsort(-self.alpha, kind="stable"))
+        batch = self.source.minibatch(documents)
+        self._assign(batch, topics[batch.vocabulary][:, order], 0)
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
         words, settings = np.arange(self.source.num_words), self.settings
         streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
         draw = draw_topics(*self._counts(), words, settings.topic_word_prior, streams)
-        return np.ascontiguousarray(draw.T[: settings.n_topics])
+        return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
         """The topics' mean given the assignments of the documents seen so far."""
-        mean = self._mean(np.arange(self.source.num_words))
-        return np.ascontiguousarray(mean.T[: self.settings.n_topics])
+        return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
 
     def topic_sizes(self) -> Float[np.ndarray, " K"]:
         """The share of the words seen so far that each topic has."""
-        sizes = self.in_parts.sum(axis=0)[: self.settings.n_topics]
+        sizes = self.in_parts.sum(axis=0)[: len(self.alpha)]
         return (sizes / sizes.sum()).astype(np.float32)
 
     def log_joint(self) -> float:
@@ -137,15 +114,12 @@ class CollapsedGibbs(TopicMove):
         """Restore a state returned by `state`."""
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
-        self.complete_at, self.num_topics = int(arrays["complete_at"]), len(self.alpha)
+        self.complete_at = int(arrays["complete_at"])
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
-        draws = 0
-        if not warming_up:
-            self._merge()
-        if self.complete_at < 0:
-            draws = self._initialise_assignments(batch, count)
+        del warming_up
+        draws = self._join(batch, count) if self.complete_at < 0 else 0
         collapsed_gibbs_sweeps(
             batch,
             self.source.starts[batch.documents],
@@ -154,7 +128,7 @@ class CollapsedGibbs(TopicMove):
             self.word_topic,
             self.in_parts,
             self._masses(count),
-            self.alpha.astype(np.float32),
+            self.document_prior,
             self.settings.topic_word_prior,
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
@@ -162,55 +136,51 @@ class CollapsedGibbs(TopicMove):
         self._draw_document_prior(count)
         return draws + batch.num_tokens * self.settings.sweeps
 
-    def _initialise_assignments(self, batch: Minibatch, count: int) -> int:
+    def _join(self, batch: Minibatch, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
         documents = batch.documents[~self.seen[batch.documents]]
-        if not len(documents):
-            return 0
-        if len(documents) < len(batch.documents):
-            batch = self.source.minibatch(documents)
-        starts, ends, draws = self.source.starts[documents], self.source.starts[documents + 1], 0
-        if self.seen.sum() < self.start_size:
-            rng = _streams.LDA_GIBBS_START.generator(self.seed, self.chain, count)
-            uniform = rng.integers(self.num_topics, size=batch.num_tokens, dtype=self.assignments.dtype)
-            kernel.scatter(starts, ends, uniform, self.assignments)
-        else:
-            draws = batch.num_tokens * self.settings.first_sweeps
-            gibbs_sweeps(
-                batch,
-                starts,
-                self.assignments,
-                self._mean(batch.vocabulary),
-                self.alpha.astype(np.float32),
-                sweeps=self.settings.first_sweeps,
-                first=True,
-                streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
-            )
-        counts = np.zeros((len(batch.vocabulary), self.word_topic.shape[1]), np.int32)
+        if len(documents):
+            if len(documents) < len(batch.documents):
+                batch = self.source.minibatch(documents)
+            self._assign(batch, self._mean(batch.vocabulary), count)
+        if self.seen.all():
+            self.complete_at = count
+        return batch.num_tokens * self.settings.first_sweeps if len(documents) else 0
+
+    def _assign(self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int) -> None:
+        """Draw the first assignments of documents given topics, of the minibatch's vocabulary."""
+        documents, vocabulary = batch.documents, batch.vocabulary
+        starts, ends = self.source.starts[documents], self.source.starts[documents + 1]
+        gibbs_sweeps(
+            batch,
+            starts,
+            self.assignments,
+            topics,
+            self.document_prior,
+            sweeps=self.settings.first_sweeps,
+            first=True,
+            streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
+        )
+        counts = np.zeros((len(vocabulary), self.word_topic.shape[1]), np.int32)
         kernel.add_counts(batch.words, batch.counts, kernel.gather(starts, ends, self.assignments), counts)
-        self.word_topic[batch.vocabulary] += counts
-        cuts = np.searchsorted(batch.vocabulary, self.bounds)
+        self.word_topic[vocabulary] += counts
+        cuts = np.searchsorted(vocabulary, self.bounds)
         for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
             self.in_parts[part] += counts[begin:end].sum(axis=0)
         self.seen[documents] = True
-        if self.seen.all():
-            self.complete_at = count
-        return draws
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
         """How many more steps fit in a time; the first sweeps of the documents that join take longer."""
-        start, settings, joining = self._start, self.settings, 0
-        if self.complete_at < 0:
-            joining = start.of_all
-            seconds -= settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
-        fit = start.steps_within(seconds, pace, count, self.num_topics, settings.warm_up_fraction)
-        return max(joining + 2, fit)
+        del count
+        joining = 0 if self.complete_at >= 0 else self._start.of_all
+        seconds -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
+        return max(joining + 2, int(seconds / pace))
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
-        nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, self.num_topics))
+        nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, len(self.alpha)))
         starts, streams = nothing.documents, _streams.Family(0, 0, 0)
-        topics, prior = one[:0].astype(np.float32), self.alpha.astype(np.float32)
+        topics, prior = one[:0].astype(np.float32), self.document_prior
         gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
         tokens = kernel.gather(starts, starts, self.assignments)
         kernel.add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
@@ -221,18 +191,17 @@ class CollapsedGibbs(TopicMove):
         )
         draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
         self.log_joint()
-        self._merged(2)
 
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
         """N_kw, and N_k, its sums over words."""
-        num_topics = self.num_topics
+        num_topics = len(self.alpha)
         return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
 
     def _draw_document_prior(self, count: int) -> None:
         """Draw alpha after the last minibatch of a pass over all documents."""
-        learn, unmerged = self.settings.learn_doc_topic_prior, self.num_topics > self.settings.n_topics
+        learn = self.settings.learn_doc_topic_prior
         passed = self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
-        if learn == "no" or unmerged or not passed:
+        if learn == "no" or not passed:
             return
         rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
         starts, same = self.source.starts, learn == "symmetric"
@@ -241,7 +210,7 @@ class CollapsedGibbs(TopicMove):
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
-        counts = self.in_parts[:, : self.num_topics]
+        counts = self.in_parts[:, : len(self.alpha)]
         return draw_masses(counts, self.bounds, self.settings.topic_word_prior, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:

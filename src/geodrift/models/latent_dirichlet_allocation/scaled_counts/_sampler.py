@@ -65,7 +65,6 @@ class ScaledCounts(TopicMove):
     ) -> None:
         self.num_documents, self.settings, self.seed, self.chain = num_documents, settings, seed, chain
         self.batch_size, self.starts = self._batch_size(num_words, num_tokens), starts
-        self.num_topics = settings.n_topics
         self.small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(0 if starts is None else num_tokens, self.small)
         self.documents_seen = 0

@@ -1,0 +1,48 @@
+"""Topics to start a chain from: a non-negative factorisation of documents.
+
+A chain that starts from uniform assignments soon has two themes in one topic and one theme in two, and keeps
+them: no single move leads from the one to the other. A factorisation W H of the documents' weighted rows sees
+all documents at once, and its rows H are near the themes. Each chain factorises documents of its own.
+"""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+from threadpoolctl import threadpool_limits
+
+MOST_TOPICS = 200  # an iteration costs K^2 (D + V): more topics than these start as copies of them
+MOST_ITERATIONS, LEAST_ITERATIONS, WORK = 30, 5, 1500  # iterations are ``WORK`` over the number of topics
+
+
+def factorised_topics(rows: sp.csr_matrix, num_topics: int, seed: int) -> Float[np.ndarray, "K V"]:
+    """H of the non-negative factorisation of some rows, each row of it of sum 1, the largest in W first.
+
+    Args:
+        rows: Weights of words in documents, [D, V], not negative.
+        num_topics: K.
+        seed: Of the random numbers that take the place of zeros in the first H.
+
+    Returns:
+        Float64; a row of which nothing was found is the mean of the documents.
+    """
+    # Imported here: they take half a second to load.
+    from sklearn.decomposition import NMF
+    from sklearn.exceptions import ConvergenceWarning
+
+    number = min(num_topics, MOST_TOPICS, *rows.shape)
+    iterations = max(LEAST_ITERATIONS, min(MOST_ITERATIONS, WORK // number))
+    # Singular vectors of few rows may be undefined.
+    init = "nndsvdar" if min(rows.shape) >= 4 * number else "random"
+    model = NMF(number, init=init, max_iter=iterations, random_state=seed)
+    # Sums of several threads would depend on their number.
+    with threadpool_limits(1), np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sizes = model.fit_transform(rows.astype(np.float32)).sum(axis=0, dtype=np.float64)
+    found = np.nan_to_num(np.maximum(model.components_.astype(np.float64), 0.0))
+    found = found[np.argsort(-sizes * found.sum(axis=1), kind="stable")]
+    mean = np.asarray(rows.mean(axis=0), np.float64).ravel()
+    found[found.sum(axis=1) <= 0] = mean if mean.any() else 1.0
+    found /= found.sum(axis=1, keepdims=True)
+    return found[np.arange(num_topics) % number]
