@@ -7,8 +7,9 @@ another, whose variance B from C chains gives a t-distributed term of variance (
 multiple imputation: Rubin 1987, eq. 3.1.5, for a new chain rather than for the mean).
 
 Both are taken on the scale of directions, the square root of a probability, on which the variance hardly
-depends on the mean. B of few chains scatters; it is shrunk towards its mean over the component's words, a
-variance in proportion to the weight, as the moderated variance of Smyth (2004).
+depends on the mean. B of few chains scatters; it is shrunk towards what is typical of the component's words,
+a variance in proportion to the weight, as the moderated variance of Smyth (2004). Typical is the median over
+words: a few that differ much between chains have a B of their own, and make no other interval wide.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ from jaxtyping import Float
 from scipy import stats
 
 INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
-POOLED_DEGREES = 3.0  # degrees of freedom that B's mean over words counts for
-LEAST_WEIGHT = 1e-3  # squared direction from which on a word counts for that mean
+POOLED_DEGREES = 6.0  # degrees of freedom that the typical B of the words counts for
+LEAST_WEIGHT = 1e-3  # squared direction from which on a word counts for that median
 _GRID = (np.arange(50) + 0.5) / 50  # of the t distribution
 
 
@@ -51,7 +52,10 @@ def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], 
     """Standard deviation of each word between chains, moderated, and its degrees of freedom."""
     variances, squares = means.var(axis=0, ddof=1), means.mean(axis=0) ** 2
     counts = squares >= LEAST_WEIGHT
-    pooled = variances[counts].sum() / squares[counts].sum() * squares if counts.any() else variances
     own = len(means) - 1
+    pooled = variances
+    if counts.any():
+        # Divided by the median of a variance of so many degrees of freedom about 1.
+        pooled = np.median(variances[counts] / squares[counts]) * own / stats.chi2.median(own) * squares
     degrees = own + POOLED_DEGREES
     return np.sqrt((own * variances + POOLED_DEGREES * pooled) / degrees), degrees

@@ -172,9 +172,12 @@ class CollapsedGibbs(TopicMove):
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
         """How many more steps fit in a time; the first sweeps of the documents that join take longer."""
         del count
-        joining = 0 if self.complete_at >= 0 else self._start.of_all
-        seconds -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * joining
-        return max(joining + 2, int(seconds / pace))
+        if self.complete_at >= 0:
+            return int(seconds / pace)
+        start, documents = self._start, len(self.seen)
+        pace *= (documents / start.of_all) / (self.start_size / start.of_start)  # steps had fewer documents
+        seconds -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * start.of_all
+        return max(start.of_all + 2, int(seconds / pace))
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
