@@ -125,7 +125,7 @@ def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
     with np.load(tmp_path / "m.npz", allow_pickle=False) as mixtures:
         mean, low, high = mixtures["mean"], mixtures["low"], mixtures["high"]
     opened = geodrift.load(run)
-    topics = model_of(opened).answers().aligned_draws(opened)["topics"]
+    topics = model_of(opened).answers().export(opened)["topics"]
     counts = sp.csr_matrix(np.vstack([np.kron(np.eye(3), np.ones(10)), np.zeros(30)]).astype(int))
     chosen = np.linspace(0, 49, 20).astype(int)
     direct = document_mixtures(counts, topics[chosen], 0.2)

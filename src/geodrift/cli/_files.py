@@ -19,7 +19,10 @@ def check_suffix(path: Path, *allowed: str) -> None:
 
 
 def write_weights(path: Path, weights: dict[str, np.ndarray], component: str) -> None:
-    """Weights [document, component] as .npz, or as .csv with one row a document and component."""
+    """Weights [document, component] as .npz, or as .csv with one row a document and component.
+
+    An end of an interval that there is not is NaN in the one and empty in the other.
+    """
     if path.suffix == ".npz":
         write_arrays(path, weights)
         return
@@ -30,7 +33,8 @@ def write_weights(path: Path, weights: dict[str, np.ndarray], component: str) ->
         writer.writerow(["document", component, "mean", "low", "high"])
         for (document, place), mean in np.ndenumerate(weights["mean"]):
             ends = (weights[name][document, place] for name in ("low", "high"))
-            writer.writerow([document, place, *(f"{value:.6g}" for value in (mean, *ends))])
+            told = ("" if np.isnan(value) else f"{value:.6g}" for value in (mean, *ends))
+            writer.writerow([document, place, *told])
         text.flush()
         text.detach()
 

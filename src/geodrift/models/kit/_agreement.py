@@ -24,6 +24,7 @@ from geodrift.models.kit._alignment import (
     mean_directions,
     unit_directions,
 )
+from geodrift.models.kit._relations import Relation, relations_of
 
 LEAST_COSINE = 0.8  # below it components are not called the same, however unlike all others are
 CHANCE = 0.05
@@ -40,12 +41,14 @@ class Agreement(NamedTuple):
         threshold: The cosine above which two components are the same.
         chance: The share of the components of a chain that exceed the threshold with another of the same
             chain.
+        relations: Of components that are not shared and that other chains have in two, or as part of one.
     """
 
     orders: Int[np.ndarray, "C N K"]
     cosines: Float[np.ndarray, "C K"]
     threshold: float
     chance: float
+    relations: list[Relation]
 
     @property
     def found(self) -> Bool[np.ndarray, "C K"]:
@@ -92,7 +95,10 @@ def agreement(
     support = (between > threshold).sum(axis=2) + between.mean(axis=2)
     represents = support.argmax(axis=1)
     cosines = between[np.arange(len(represents)), represents].T
-    return Agreement(orders, cosines, threshold, float((unlike > threshold).mean()))
+    found = cosines > threshold
+    lonely = np.flatnonzero(found.sum(axis=0) < least_chains(len(found)))
+    relations = relations_of(means, found, represents, lonely, threshold, directions)
+    return Agreement(orders, cosines, threshold, float((unlike > threshold).mean()), relations)
 
 
 def aligned(
@@ -110,6 +116,19 @@ def aligned(
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
     ordered = in_order(flat, orders)
     return {name: values.reshape(draws[name].shape) for name, values in ordered.items()}, agreed
+
+
+def with_intervals_of_shared(
+    weights: dict[str, Float[np.ndarray, "D K"]], agreed: Agreement
+) -> dict[str, Float[np.ndarray, "D K"]]:
+    """``mean``, ``low`` and ``high`` of components' weights, the ends NaN where a component is not shared.
+
+    Of one chain all ends stay: they are the chain's own.
+    """
+    if len(agreed.cosines) == 1:
+        return weights
+    ends = {name: np.where(agreed.shared, weights[name], np.nan) for name in ("low", "high")}
+    return weights | {name: values.astype(weights[name].dtype) for name, values in ends.items()}
 
 
 def _places(means: Float[np.ndarray, "C K V"]) -> Int[np.ndarray, "C K"]:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
-from geodrift.models.kit._agreement import Agreement, agreement, aligned
+from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Answers, Findings
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
@@ -65,10 +65,6 @@ class ComponentAnswers(Answers):
             if array.dims[2:3] == (self.model.component,)
         }
         return aligned(draws, self.variable, directions_of(self.signed))
-
-    def aligned_draws(self, run: Run) -> dict[str, np.ndarray]:
-        """The same variables of all chains, one after the other."""
-        return _flat(self.aligned(run)[0])
 
     def summarise(self, run: Run, top: int) -> Findings:
         """Each component's words and size, with intervals where enough chains have found it."""
@@ -124,18 +120,27 @@ class ComponentAnswers(Answers):
         }
 
     def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Weights of the components in documents.
+        """Weights of the components in documents; those of components that are not shared have no interval.
 
         Random streams are named by a document's content: its weights do not depend on the documents beside
         it.
         """
-        return self.mixtures(run, rows, self.aligned_draws(run), seed=seed)
+        draws, agreed = self.aligned(run)
+        weights = self.mixtures(run, rows, _flat(draws), seed=seed)
+        return with_intervals_of_shared(weights, agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
-        """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON."""
+        """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON.
+
+        ``found`` [chain, component] says which chain has found a component, ``shared`` [component] whether
+        enough chains have.
+        """
         keys = ("model", "settings", "seed", "chains", "documents", "plan", "geodrift")
         told = json.dumps({key: run.config[key] for key in keys if key in run.config})
-        return self.aligned_draws(run) | {
+        draws, agreed = self.aligned(run)
+        return _flat(draws) | {
+            "found": agreed.found,
+            "shared": agreed.shared,
             "vocabulary": np.array(run.labels["word"], dtype=np.str_),
             "hyperparameters": np.array(told),
         }

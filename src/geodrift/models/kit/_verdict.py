@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from geodrift import diagnostics
 from geodrift.models.kit._agreement import Agreement, least_chains
+from geodrift.models.kit._relations import Relation
 
 SAME = 1.05  # R-hat up to which the chains count as having one law
 LEAST_DRAWS = 4  # of a chain, for R-hat
@@ -25,6 +26,7 @@ class Verdict:
         chains: The number of chains.
         threshold: The cosine above which two chains' components are the same.
         chance: The share of different components of one chain that exceed it.
+        relations: Components that are not shared and that other chains have in two, or as part of one.
         quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
             ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
     """
@@ -34,6 +36,7 @@ class Verdict:
     chains: int
     threshold: float
     chance: float
+    relations: list[Relation]
     quantities: dict[str, dict[str, Any]]
 
     @property
@@ -43,7 +46,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return dataclasses.asdict(self) | {"shared": self.shared}
+        relations = [relation._asdict() for relation in self.relations]
+        return dataclasses.asdict(self) | {"relations": relations, "shared": self.shared}
 
     def __str__(self) -> str:
         return "\n".join(self._of_components() + self._of_quantities())
@@ -66,7 +70,15 @@ class Verdict:
             lines.append(
                 f"Take the others as possibilities, without intervals; {name} (chains that found it): {told}."
             )
+        lines += [self._of_relation(relation) for relation in self.relations]
         return lines
+
+    def _of_relation(self, relation: Relation) -> str:
+        name, number = self.component, relation.chains
+        chains = f"{number} other chain" + ("s" if number > 1 else "")
+        if relation.kind == "split":
+            return f"{name.capitalize()} {relation.place} is two {name}s in {chains}."
+        return f"{name.capitalize()} {relation.place} and {relation.partner} are one {name} in {chains}."
 
     def _of_quantities(self) -> list[str]:
         lines = []
@@ -104,6 +116,7 @@ def verdict_of(
         len(agreed.cosines),
         agreed.threshold,
         agreed.chance,
+        agreed.relations,
         {name: _told(np.asarray(draws, np.float64)) for name, draws in quantities.items()},
     )
 

@@ -183,10 +183,15 @@ class LatentDirichletAllocation(TopicModelFacade):
         return self.topics_
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals."""
+        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.
+
+        The ends are NaN for a topic that the chains of `fit` do not share.
+        """
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return document_mixtures(rows, spaced(self.topic_draws_), self._prior(TRANSFORM_DRAWS))
+        return self._of_shared(
+            document_mixtures(rows, spaced(self.topic_draws_), self._prior(TRANSFORM_DRAWS))
+        )
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.

@@ -131,8 +131,13 @@ class SphericalAdmixture(TopicModelFacade):
         return self
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals."""
-        return document_mixtures(self._unit_rows(X), spaced(self.topic_draws_), self.settings_)
+        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.
+
+        The ends are NaN for a topic that the chains do not share.
+        """
+        return self._of_shared(
+            document_mixtures(self._unit_rows(X), spaced(self.topic_draws_), self.settings_)
+        )
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
         """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``.

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import Chain
-from geodrift.models.kit._agreement import Agreement, agreement
+from geodrift.models.kit._agreement import Agreement, agreement, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._word_intervals import component_words
@@ -51,6 +51,11 @@ class TopicModelFacade(Facade):
         return component_words(
             of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed, sizes=sizes
         )
+
+    def _of_shared(self, weights: dict[str, Float[np.ndarray, "D K"]]) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Weights of topics in documents, without the intervals of topics that are not shared."""
+        agreed = getattr(self, "agreement_", None)
+        return weights if agreed is None else with_intervals_of_shared(weights, agreed)
 
     def _draws_of(self, chains: Sequence[Chain], num_steps: int) -> dict[str, Float[np.ndarray, "N K *rest"]]:
         """The draws of all chains, one after the other, of every variable that has topics, in one order."""
