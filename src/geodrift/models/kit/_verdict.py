@@ -78,7 +78,7 @@ class Verdict:
         chains = f"{number} other chain" + ("s" if number > 1 else "")
         if relation.kind == "split":
             return f"{name.capitalize()} {relation.place} is two {name}s in {chains}."
-        return f"{name.capitalize()} {relation.place} and {relation.partner} are one {name} in {chains}."
+        return f"{name.capitalize()}s {relation.place} and {relation.partner} are one {name} in {chains}."
 
     def _of_quantities(self) -> list[str]:
         lines = []
