@@ -23,14 +23,15 @@ _GRID = (np.arange(50) + 0.5) / 50  # of the t distribution
 
 
 def next_draw_intervals(
-    directions: Float[np.ndarray, "C N V"], words: np.ndarray
+    directions: Float[np.ndarray, "C N V"], words: np.ndarray, ends: tuple[float, float] = INTERVAL
 ) -> tuple[Float[np.ndarray, " W"], Float[np.ndarray, " W"]]:
-    """Ends of the 90% intervals of some words in the next draw of the next chain, on the scale given.
+    """Ends of the intervals of some words in the next draw of the next chain, on the scale given.
 
     Args:
         directions: One component in each draw of the chains that have found it; of one chain the intervals
             are those of its next draw.
         words: Numbers of W words.
+        ends: Probabilities below the two ends.
     """
     means = directions.mean(axis=1, dtype=np.float64)
     within = (directions[:, :, words] - means[:, None, words]).reshape(-1, len(words))
@@ -44,7 +45,7 @@ def next_draw_intervals(
             -1, len(words)
         )
     # The quantiles between which the next draw lies nine times in ten, however few draws there are.
-    low, high = np.quantile(spread, INTERVAL, axis=0, method="weibull")
+    low, high = np.quantile(spread, ends, axis=0, method="weibull")
     return center[words] + low, center[words] + high
 
 
