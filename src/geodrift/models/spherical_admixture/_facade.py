@@ -1,5 +1,6 @@
 """The spherical admixture model as a scikit-learn estimator."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -140,13 +141,16 @@ class SphericalAdmixture(TopicModelFacade):
         )
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
-        """Held-out log-perplexity with N = ``num_draws`` (the last) and J = ``theta_draws``.
+        """Held-out log-perplexity with N = ``num_draws`` and J = ``theta_draws``.
 
-        See `geodrift.models.spherical_admixture.log_perplexity`.
+        The draws are the last ceil(N / chains) of each chain; see
+        `geodrift.models.spherical_admixture.log_perplexity`.
         """
         rows = self._unit_rows(X)
         s = self.settings_
-        topics = self.topic_draws_[-num_draws:]
+        draws, chains = self.topic_draws_, len(self.agreement_.cosines)
+        of_chains = draws.reshape(chains, -1, *draws.shape[1:])[:, -math.ceil(num_draws / chains) :]
+        topics = of_chains.reshape(-1, *draws.shape[1:])
         return log_perplexity(
             rows,
             topics,
@@ -157,7 +161,7 @@ class SphericalAdmixture(TopicModelFacade):
         )
 
     def score(self, X: Any, y: None = None) -> float:
-        """Minus `log_perplexity` at N = 1: larger is better."""
+        """Minus `log_perplexity` under the last draw of each chain: larger is better."""
         return -self.log_perplexity(X)
 
     def _may_be_negative(self) -> bool:
