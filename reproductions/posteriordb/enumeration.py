@@ -9,8 +9,8 @@ from exact import TINY, every_assignment, means
 from quantities import Quantities
 from samplers import Collapsed, Uncollapsed
 
-SEED = 4
-LADDERS = {"alone": np.ones(1), "exchange": np.array([0.2, 0.6, 1.0])}
+SEED, DRAWS = 4, 4000
+LADDERS = {"alone": np.ones(1), "exchange": np.array([0.05, 0.4, 1.0])}
 
 
 def measured(draws: int) -> dict[str, dict[str, object]]:
@@ -28,5 +28,6 @@ def measured(draws: int) -> dict[str, dict[str, object]]:
 
 
 if __name__ == "__main__":
-    settings = {"chains": CHAINS, "draws_of_a_chain": 4000, "seed": SEED, "ladder": LADDERS["exchange"]}
-    write("enumeration", settings, measured(4000))
+    settings = {"chains": CHAINS, "draws_of_a_chain": DRAWS, "seed": SEED, "ladder": LADDERS["exchange"]}
+    settings |= {"alpha": TINY.alpha, "beta": TINY.beta, "tokens": len(TINY.words)}
+    write("enumeration", settings, measured(DRAWS))

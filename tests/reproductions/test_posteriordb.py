@@ -26,29 +26,40 @@ def code():
             sys.modules.pop(name, None)
 
 
-def exact_means(code, quantities):
-    problem = quantities.problem
-    return code.exact.means(quantities, code.exact.every_assignment(problem))
-
-
-@pytest.mark.parametrize("ladder", [(1.0,), (0.2, 0.6, 1.0)])
-@pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
-def test_samplers_have_the_law_of_enumeration(code, kernel, ladder):
-    problem = code.exact.TINY._replace(alpha=0.7, beta=0.4)
-    quantities = code.quantities.Quantities(problem)
-    exact = exact_means(code, quantities)
+def assert_law(code, kernel, ladder, exact):
+    """Chains of the tiny problem have the exact means."""
+    quantities = code.quantities.Quantities(code.exact.TINY)
     known = [name in exact for name in quantities.names]
     draws = []
     for number in range(20):
-        chain = code.samplers.Exchange(problem, getattr(code.samplers, kernel), ladder, 7, number)
+        chain = code.samplers.Exchange(code.exact.TINY, kernel, ladder, 7, number)
         for _ in range(20):
-            chain.advance(2)
+            chain.advance(1)
         rows = []
         for _ in range(400):
-            chain.advance(2)
+            chain.advance(1)
             rows.append(quantities(chain)[known])
         draws.append(rows)
     assert_means(np.array(draws), np.array([row["mean"] for row in exact.values()]))
+
+
+@pytest.mark.parametrize("ladder", [(1.0,), (0.1, 0.5, 1.0)])
+@pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
+def test_samplers_have_the_law_of_enumeration(code, kernel, ladder):
+    quantities = code.quantities.Quantities(code.exact.TINY)
+    exact = code.exact.means(quantities, code.exact.every_assignment(code.exact.TINY))
+    assert_law(code, getattr(code.samplers, kernel), ladder, exact)
+
+
+@pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
+def test_a_replica_has_the_law_that_its_exchanges_take_it_to_have(code, kernel):
+    tiny, power = code.exact.TINY, 0.4
+    kernel = getattr(code.samplers, kernel)
+    at_power, prior = kernel(tiny, power), code.samplers.log_prior_of_assignments
+    states = [counts for _, counts in code.exact.every_assignment(tiny)]
+    weighted = ((prior(tiny, counts) + at_power.log_weight(counts), counts) for counts in states)
+    exact = code.exact.means(code.quantities.Quantities(tiny), weighted)
+    assert_law(code, kernel, (power,), exact)
 
 
 def test_sums_over_counts_are_sums_over_assignments(code):
@@ -65,7 +76,8 @@ def test_sums_over_counts_are_sums_over_assignments(code):
     states, log_weights, shares = cells.sums()
     assert len(states) == 4 * 2 * 4 * 4
     pairs = ((w, cells.counts(state)) for w, state in zip(log_weights, states, strict=True))
-    by_counts, by_assignments = code.exact.means(quantities, pairs), exact_means(code, quantities)
+    by_counts = code.exact.means(quantities, pairs)
+    by_assignments = code.exact.means(quantities, code.exact.every_assignment(problem))
     for name, row in by_assignments.items():
         assert by_counts[name]["mean"] == pytest.approx(row["mean"], rel=1e-9)
     expected = np.zeros(8)
