@@ -32,6 +32,7 @@ from geodrift.data import Corpus
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 
 SEED, LIBRARY_SEED = 2, 3
+MOST_SWEEPS = 40  # uncollapsed, between draws: they take longer
 LIBRARY_DRAWS = 500  # of a chain, after as many that are warm-up
 SWEEPS = {"three": 5, "pride": 20}  # of the library, between draws
 
@@ -78,6 +79,7 @@ def make(folder: Path, name: str) -> None:
     """One posterior."""
     stored = json.loads((HERE / "results" / f"{name}.json").read_text(encoding="utf-8"))
     problem, plan = load(folder, name), PLANS[name]
+    plan = plan._replace(sweeps=min(plan.sweeps, MOST_SWEEPS))
     quantities, reference = Quantities(problem), stored["measured"]["quantities"]
     start = time.monotonic()
     draws, chains = run(problem, Uncollapsed, plan, SEED, quantities)
@@ -86,6 +88,7 @@ def make(folder: Path, name: str) -> None:
     draws, names = library(problem, quantities, SWEEPS[name[:5]])
     of_library = against(reference, draws, names, start)
     settings = stored["settings"] | {"seed": SEED, "library_seed": LIBRARY_SEED}
+    settings |= {"sweeps_between_draws": plan.sweeps}
     settings |= {"library_draws_of_a_chain": LIBRARY_DRAWS, "library_sweeps_between_draws": SWEEPS[name[:5]]}
     write(f"{name}.agreement", settings, {"uncollapsed": uncollapsed, "library": of_library})
 

@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 THREE_DOCS = Plan(np.geomspace(0.01, 1, 20), 5, 300, 1000)
 THREE_MEN = Plan(np.geomspace(0.005, 1, 32), 3, 200, 1000)
 CHAPTERS = Plan(np.ones(1), 40, 150, 1000)
-PARAGRAPHS = Plan(np.ones(1), 100, 150, 1000)
+PARAGRAPHS = Plan(np.ones(1), 80, 150, 1000)
 PLANS = {
     "three_docs1200-ldaK2": THREE_DOCS,
     "three_men1-ldaK2": THREE_MEN,

@@ -49,6 +49,7 @@ def main(folder: Path) -> None:
         "log10_share_of_a_grouping": dict(
             zip(("123", "1|23", "2|13", "3|12"), np.log10(pairs[:4]), strict=True)
         ),
+        "log10_share_of_the_second_grouping": float(np.sort(np.log10(pairs[:4]))[-2]),
         "alone": alone(problem, quantities, int(pairs[:4].argmax())),
         "exact": exact,
     }
