@@ -14,7 +14,9 @@ import geodrift as gd
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def write(folder: Path, name: str, settings: dict[str, Any], measured: dict[str, Any]) -> None:
+def write(
+    folder: Path, name: str, settings: dict[str, Any], measured: dict[str, Any], digits: int = 6
+) -> None:
     """Write ``results/<name>.json`` in a folder of this one, and print what was measured.
 
     Args:
@@ -22,6 +24,7 @@ def write(folder: Path, name: str, settings: dict[str, Any], measured: dict[str,
         name: Of the table or figure.
         settings: What was run.
         measured: What came out: numbers, arrays and dictionaries of them.
+        digits: Of a number that is not whole.
     """
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -35,13 +38,14 @@ def write(folder: Path, name: str, settings: dict[str, Any], measured: dict[str,
     record = {"settings": settings, "measured": measured, "versions": versions, "commit": commit or "unknown"}
     path = folder / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(_rounded(record), indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(_rounded(measured), indent=2))
+    path.write_text(json.dumps(rounded(record, digits), indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(rounded(measured, digits), indent=2))
 
 
-def _rounded(node: Any) -> Any:
+def rounded(node: Any, digits: int = 6) -> Any:
+    """The same numbers with so many digits, as JSON can hold them."""
     if isinstance(node, dict):
-        return {str(key): _rounded(value) for key, value in node.items()}
+        return {str(key): rounded(value, digits) for key, value in node.items()}
     if isinstance(node, np.ndarray | list | tuple):
-        return [_rounded(value) for value in node]
-    return float(f"{node:.6g}") if isinstance(node, float | np.floating) else node
+        return [rounded(value, digits) for value in node]
+    return float(f"{node:.{digits}g}") if isinstance(node, float | np.floating) else node
