@@ -12,16 +12,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import geodrift as gd
-from geodrift.models.spherical_admixture import align, summarise_topics
+from geodrift.models import model_of
 
 SHOWN, WORDS = 8, 8
 
 
 def main(run_path: str, picture: str) -> None:
-    """Draw the topics whose leading words weigh most."""
+    """Draw the largest topics that the chains share."""
     run = gd.load(run_path)
-    topics = summarise_topics(align(np.asarray(run.topics)), run.vocabulary, top=WORDS)
-    topics.sort(key=lambda topic: -sum(word["weight"] for word in topic["words"][:4]))
+    topics = model_of(run).answers().summarise(run, WORDS).parts
+    topics = sorted((topic for topic in topics if topic["shared"]), key=lambda topic: -topic["size"])
     figure, axes = plt.subplots(2, SHOWN // 2, figsize=(11, 5))
     for axis, topic in zip(axes.ravel(), topics[:SHOWN], strict=True):
         words = topic["words"][::-1]
@@ -33,7 +33,7 @@ def main(run_path: str, picture: str) -> None:
         axis.tick_params(labelsize=8, length=0)
         axis.set_xlim(0, None)
         axis.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("weight in the topic: posterior mean and 90% interval", fontsize=9)
+    figure.supxlabel("weight in the topic: posterior mean, and the 90% interval of the next run", fontsize=9)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
 

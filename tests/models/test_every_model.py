@@ -166,6 +166,13 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
         names = list(exported)
         assert exported["vocabulary"].tolist() == WORDS
         assert json.loads(str(exported["hyperparameters"]))["model"] == case.name
+        tree = model.answers().to_datatree(geodrift.load(run))
+        assert tree["posterior"].dims == before.dims
+        for name in set(exported.files) & set(before):
+            aligned = tree["posterior"][name].values
+            assert np.array_equal(aligned.reshape(-1, *aligned.shape[2:]), exported[name]), name
+        assert np.array_equal(tree["agreement"]["found"], exported["found"])
+        assert tree["agreement"]["shared"].values.tolist() == [part["shared"] for part in found]
     said = json.dumps([tables, found, sentence, scores, names, list(rows[0])])
     others = {other.component for other in models().values()} - {model.component}
     assert not [component for component in others if component in said]
@@ -185,6 +192,20 @@ def test_scikit_learn_accepts_the_estimator(case, monkeypatch):
     monkeypatch.setattr(facade, "_validated", lambda self, X, **named: validated(self, X, **named).ceil())
     results = check_estimator(facade(2, n_steps=10, n_draws=5), on_fail=None, on_skip=None)
     assert {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"} == {}
+
+
+@each_model
+def test_the_estimator_s_draws_are_labelled_and_say_which_chain_found_what(case):
+    facade = getattr(geodrift.models, case.facade)(3, n_steps=20, n_draws=5, n_chains=2, random_state=0)
+    tree = facade.fit(documents(60, 0)).to_datatree(WORDS)
+    (draws,) = (values for values in tree["posterior"].data_vars.values() if values.ndim == 4)
+    assert draws.sizes == {"chain": 2, "draw": 5, model_named(case.name).component: 3, "word": len(WORDS)}
+    assert np.array_equal(draws.values.reshape(10, 3, -1), facade.topic_draws_)
+    assert draws.coords["word"].values.tolist() == WORDS
+    assert np.array_equal(tree["agreement"]["found"], facade.agreement_.found)
+    assert np.array_equal(tree["agreement"]["shared"], facade.agreement_.shared)
+    numbered = facade.to_datatree()["posterior"].coords["word"].values
+    assert numbered.tolist() == list(range(len(WORDS)))
 
 
 @pytest.mark.usefixtures("all_threads")

@@ -4,7 +4,7 @@ import abc
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,9 +15,13 @@ from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Answers, Findings
+from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
 from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Draws = Mapping[str, np.ndarray]
 """Stored variables by name, [draw, ...]."""
@@ -144,6 +148,15 @@ class ComponentAnswers(Answers):
             "vocabulary": np.array(run.labels["word"], dtype=np.str_),
             "hyperparameters": np.array(told),
         }
+
+    def to_datatree(self, run: Run) -> "xr.DataTree":
+        """All draws, the components in one order, and by which chains each was found: `component_datatree`.
+
+        ``run.draws`` has every draw's components in the order in which the chain has them.
+        """
+        posterior, (draws, agreed) = run.draws["posterior"].to_dataset().load(), self.aligned(run)
+        ordered = {name: (posterior[name].dims, values) for name, values in draws.items()}
+        return component_datatree(posterior.assign(ordered), agreed, self.model.component)
 
 
 def _flat(draws: Draws) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """What the scikit-learn estimators of topic models share."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -10,8 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from geodrift.driver import Chain
 from geodrift.models.kit._agreement import Agreement, agreement, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
+from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._word_intervals import component_words
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
 
@@ -42,8 +46,7 @@ class TopicModelFacade(Facade):
             See `summarise_topics`.
         """
         check_is_fitted(self)
-        draws = self.topic_draws_
-        agreed = getattr(self, "agreement_", None) or agreement([draws], directions_of(self.signed))
+        draws, agreed = self.topic_draws_, self._agreed()
         of_chains = draws.reshape(len(agreed.cosines), -1, *draws.shape[1:])
         sizes = getattr(self, "topic_size_draws_", None)
         if sizes is not None:
@@ -51,6 +54,39 @@ class TopicModelFacade(Facade):
         return component_words(
             of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed, sizes=sizes
         )
+
+    def to_datatree(self, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
+        """Draws of topics and their sizes, [chain, draw, topic, ...], and which chains found which topic.
+
+        Args:
+            vocabulary: V words; None: the names of the columns that `fit` saw, or numbers.
+
+        Returns:
+            The groups ``posterior`` and ``agreement``; see `Answers.to_datatree`.
+        """
+        # Imported here: xarray takes half a second.
+        import xarray as xr
+
+        check_is_fitted(self)
+        agreed = self._agreed()
+        draws = {"topics": (self.topic_draws_, ("topic", "word"))}
+        if getattr(self, "topic_size_draws_", None) is not None:
+            draws["topic_sizes"] = (self.topic_size_draws_, ("topic",))
+        chains = len(agreed.cosines)
+        posterior = xr.Dataset(
+            {
+                name: (("chain", "draw", *dims), values.reshape(chains, -1, *values.shape[1:]))
+                for name, (values, dims) in draws.items()
+            }
+        )
+        words = getattr(self, "feature_names_in_", None) if vocabulary is None else list(vocabulary)
+        places = {str(dim): np.arange(size) for dim, size in posterior.sizes.items()}
+        posterior = posterior.assign_coords(places if words is None else places | {"word": words})
+        return component_datatree(posterior, agreed, "topic")
+
+    def _agreed(self) -> Agreement:
+        """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""
+        return getattr(self, "agreement_", None) or agreement([self.topic_draws_], directions_of(self.signed))
 
     def _of_shared(self, weights: dict[str, Float[np.ndarray, "D K"]]) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of topics in documents, without the intervals of topics that are not shared."""

@@ -19,7 +19,7 @@ TOKENS_OF_A_STEP = 2**19
 # The documents of the start: half of the corpus, but at most so many steps' tokens, and those factorised.
 SHARE, MOST, MOST_FACTORISED = 2, 4, 2
 SWEEPS = 10  # over the documents of the start, until the others join
-SMOOTHING = 0.01  # the share of the words' frequencies in a topic of the start
+SMOOTHING = 0.3  # the share of the words' frequencies in a topic of the start
 
 
 class StartSizes(NamedTuple):

@@ -21,13 +21,29 @@ def document_mixtures(
     """Posterior mean and 90% interval of documents' mixtures, over draws of topics and of mixtures.
 
     Args:
-        rows: Unit vectors of documents, [D, V]; a row without an entry has the prior's mixture.
+        rows: As for `mixture_draws`, and what follows.
         topics: Aligned draws.
         settings: Resolved settings.
         seed: Seed of the draws of mixtures.
 
     Returns:
         ``{"mean", "low", "high"}``.
+    """
+    draws = mixture_draws(rows, topics, settings, seed=seed)
+    low, high = np.quantile(draws, INTERVAL, axis=1)
+    return {"mean": draws.mean(axis=1), "low": low, "high": high}
+
+
+def mixture_draws(
+    rows: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], settings: Settings, *, seed: int = 0
+) -> Float[np.ndarray, "D M K"]:
+    """Draws of documents' mixtures under draws of the topics.
+
+    Args:
+        rows: Unit vectors of documents, [D, V]; a row without an entry has the prior's mixture.
+        topics: Aligned draws.
+        settings: Resolved settings.
+        seed: Seed of the draws.
     """
     rows = sp.csr_matrix(rows)
     num_documents, num_topics = rows.shape[0], topics.shape[1]
@@ -54,6 +70,4 @@ def document_mixtures(
             sampler = sampler._replace(burn_in=DRAWS_PER_TOPIC_DRAW, num_draws=DRAWS_PER_TOPIC_DRAW)
         new, _ = sampler.draw(start, steps, projections, gram, documents, n + 1, 0.0)
         draws.append(new)
-    all_draws = np.concatenate(draws, axis=1)
-    low, high = np.quantile(all_draws, INTERVAL, axis=1)
-    return {"mean": all_draws.mean(axis=1), "low": low, "high": high}
+    return np.concatenate(draws, axis=1)
