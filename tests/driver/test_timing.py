@@ -59,9 +59,17 @@ def total_seconds(monkeypatch: pytest.MonkeyPatch, seconds: float, paces) -> tup
 
 @pytest.mark.parametrize("seconds", [60.0, 600.0])
 def test_slow_first_steps_do_not_set_the_pace(monkeypatch, seconds):
-    paces = itertools.chain([1.5, 0.01, 0.01], itertools.repeat(0.02, 40), itertools.repeat(0.01))
+    """Topics form in the first hundred steps, which take half as long again as those that follow."""
+    paces = itertools.chain([1.5, 0.01, 0.01], itertools.repeat(0.015, 100), itertools.repeat(0.01))
     taken, pilot = total_seconds(monkeypatch, seconds, paces)
     assert taken == pytest.approx(seconds, rel=0.01)
+    assert pilot > 500
+
+
+def test_a_pilot_of_a_run_with_little_warm_up_is_warm_up(monkeypatch):
+    monkeypatch.setattr(TimedChain, "shares", Shares(0.1, 100))
+    taken, pilot = total_seconds(monkeypatch, 60.0, itertools.repeat(0.01))
+    assert taken == pytest.approx(60.0, rel=0.01)
     assert pilot == 103
 
 
@@ -99,9 +107,9 @@ def test_the_chain_is_asked_how_many_steps_fit_in_the_time_that_is_left(monkeypa
     chain = TimedChain(itertools.chain(itertools.repeat(0.5, 3), itertools.repeat(0.25)))
     chain.steps_within = steps_within
     assert planned(monkeypatch, chain, 100.0) == chain.count + 1234
-    # 3 steps that compile, then chunks of 1, 2, 4, 8, 16, 32 and what a fifth of the time has room for.
-    assert chain.count == 3 + 74
-    assert asked == [(100.0 - 1.5 - 74 * 0.25, 0.25)]
+    # 3 steps that compile, then chunks of 1, 2, 4, 8, 16 and what ten seconds have room for.
+    assert chain.count == 3 + 34
+    assert asked == [(100.0 - 1.5 - 34 * 0.25, 0.25)]
 
 
 def test_a_step_that_fails_in_the_pilot_is_told(monkeypatch):

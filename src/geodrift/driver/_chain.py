@@ -99,12 +99,16 @@ class Chain(abc.ABC):
         """What a reader of the run is given of the present state, besides the draws."""
         return {}
 
+    def work(self) -> float:
+        """What was done so far, in units that take the same time: steps, unless these differ in size."""
+        return float(self.count)
+
     def steps_within(self, seconds: float, pace: float) -> int:
         """How many more steps fit in a time.
 
         Args:
             seconds: The time.
-            pace: Seconds of one step as the pilot measured them.
+            pace: Seconds of one unit of `work` as the pilot measured them.
         """
         return int(seconds / pace)
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-# A pilot is timed before the plan of a model is known. It takes so many steps at most, which have to be
-# warm-up in every plan, and this share of the steps of the plan that comes of it.
+# A pilot is timed before the plan of a model is known. It takes at most this share of the steps of the plan
+# that comes of it, and where little of a plan is warm-up so many steps, which are warm-up in every plan.
 PILOT_STEPS, PILOT_SHARE = 103, 0.2
 LEAST_WARM_UP = 140
 _BLOCK = 65_536
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
     @property
     def pilot_ends(self) -> int:
         """The step by which a pilot had ended: what a chain does by its plan it does no earlier."""
-        return min(PILOT_STEPS, int(PILOT_SHARE * self.total))
+        return int(PILOT_SHARE * self.total)
 
     def draws_after(self, steps: int) -> int:
         """Draws stored in the first ``steps`` steps."""

@@ -8,20 +8,23 @@ import numpy as np
 from geodrift.driver._chain import Chain
 from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS
 
+PILOT_SECONDS = 10.0  # at most
+LEAST_SHARE = 0.05  # of the time that is left after the first steps
 COMPILING_STEPS = 3  # taken first, if there is time; their pace tells nothing of the steps that follow
 
 
-def steps_in(seconds: float, chain: Chain, most: int = PILOT_STEPS - COMPILING_STEPS) -> int:
+def steps_in(seconds: float, chain: Chain, most: int | None = None) -> int:
     """The number of steps of a run that takes a time, found by timing the first of them.
 
-    The chain takes these steps, which are warm-up, for at most a fifth of the time. They come in chunks that
-    double while there is time, and the pace is that of the last chunk of at least a third of them: a chain is
-    slower at first.
+    The chain takes these steps, which are warm-up, for at most a fifth of the time and `PILOT_SECONDS`. They
+    come in chunks that double while there is time, and the pace is that of the last chunk of at least a third
+    of them: a chain is slower at first.
 
     Args:
         seconds: Time from now on.
         chain: The chain, which stands where the run begins.
-        most: Steps to time, at most.
+        most: Steps to time, at most; None: where warm-up is long, as many as there is time for, and of others
+            `PILOT_STEPS` with those that compile.
 
     Returns:
         Steps of the whole run, at least five times those taken here (see `Plan.pilot_ends`).
@@ -30,21 +33,25 @@ def steps_in(seconds: float, chain: Chain, most: int = PILOT_STEPS - COMPILING_S
         SamplingError: A step failed.
     """
     started, first = time.perf_counter(), chain.count
-    ends = started + PILOT_SHARE * seconds
+    ends = started + min(PILOT_SHARE * seconds, PILOT_SECONDS)
+    limit: float = PILOT_STEPS - COMPILING_STEPS if most is None else most
+    if most is None and chain.shares.warm_up_fraction >= 2 * PILOT_SHARE:
+        limit = math.inf
     for number in range(COMPILING_STEPS):
         if number == 0 or time.perf_counter() < ends:
             _advance(chain, 1)
-    begun, taken, steps, pace = time.perf_counter(), 0, 1, 0.0
+    of_draws = chain.seconds_of_draws()
+    ends -= PILOT_SHARE * min(of_draws, seconds)
+    begun, done, taken, steps, pace = time.perf_counter(), chain.work(), 0, 1, 0.0
+    # The first step may have found a start, which takes longer than a pilot.
+    ends = max(ends, begun + LEAST_SHARE * (seconds - (begun - started)))
     while steps > 0:
         _advance(chain, steps)
-        now, taken = time.perf_counter(), taken + steps
+        now, work, taken = time.perf_counter(), chain.work(), taken + steps
         if not pace or 3 * steps >= taken:
-            pace = (now - begun) / steps
-        begun, steps = (
-            now,
-            int(min(taken + 1, most - taken, (ends - now) / max(pace, 1e-9))),
-        )
-    of_draws = chain.seconds_of_draws()
+            pace = (now - begun) / max(work - done, 1e-9)
+        fit = (ends - now) / max((now - begun) / steps, 1e-9)
+        begun, done, steps = now, work, int(min(taken + 1, limit - taken, fit))
     left = seconds - (time.perf_counter() - started) - of_draws
     others = math.ceil((chain.count - first) * (1 / PILOT_SHARE - 1))
     return chain.count + max(others, chain.steps_within(left, pace))

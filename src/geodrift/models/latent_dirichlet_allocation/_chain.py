@@ -151,6 +151,10 @@ class Chain(ModelChain):
         self.documents_seen += len(batch.documents)
         return draws
 
+    def work(self) -> float:
+        """See `TopicMove.work`."""
+        return self.move.work(self.count)
+
     def steps_within(self, seconds: float, pace: float) -> int:
         """How many more steps fit in a time; see `TopicMove.steps_within`."""
         return self.move.steps_within(seconds, pace, self.count)

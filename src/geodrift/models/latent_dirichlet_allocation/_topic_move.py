@@ -58,12 +58,16 @@ class TopicMove(abc.ABC):
         """Numbers of the present state to show."""
         return {}
 
+    def work(self, count: int) -> float:
+        """What was done in ``count`` steps, in units that take the same time."""
+        return float(count)
+
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
         """How many more steps fit in a time.
 
         Args:
             seconds: The time.
-            pace: Seconds of a step now.
+            pace: Seconds of a unit of `work` now.
             count: Steps taken so far.
         """
         del count

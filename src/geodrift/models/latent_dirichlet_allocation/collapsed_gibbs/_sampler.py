@@ -49,6 +49,7 @@ class CollapsedGibbs(TopicMove):
         self.batch_size, self.start_size, self.num_factorised = sizes_of(source, settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
+        self.token_draws = 0  # in this process
         small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
@@ -134,7 +135,9 @@ class CollapsedGibbs(TopicMove):
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
         self._draw_document_prior(count)
-        return draws + batch.num_tokens * self.settings.sweeps
+        draws += batch.num_tokens * self.settings.sweeps
+        self.token_draws += draws
+        return draws
 
     def _join(self, batch: Minibatch, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
@@ -170,14 +173,18 @@ class CollapsedGibbs(TopicMove):
         self.seen[documents] = True
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
-        """How many more steps fit in a time; the first sweeps of the documents that join take longer."""
+        """How many more steps fit in a time; documents that join take sweeps of their own."""
         del count
-        if self.complete_at >= 0:
-            return int(seconds / pace)
-        start, documents = self._start, len(self.seen)
-        pace *= (documents / start.of_all) / (self.start_size / start.of_start)  # steps had fewer documents
-        seconds -= self.settings.first_sweeps * pace * (1 - self.seen.mean()) * start.of_all
-        return max(start.of_all + 2, int(seconds / pace))
+        of_all = self._start.of_all
+        of_sweep = pace * self.source.num_tokens
+        seconds -= self.settings.first_sweeps * of_sweep * (1 - self.seen.mean())
+        steps = int(seconds / (of_sweep * self.settings.sweeps) * of_all)
+        return steps if self.complete_at >= 0 else max(of_all + 2, steps)
+
+    def work(self, count: int) -> float:
+        """Draws of tokens: a pass ends with a smaller minibatch, and documents differ in length."""
+        del count
+        return float(self.token_draws)
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
