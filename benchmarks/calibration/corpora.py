@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from geodrift.models.latent_dirichlet_allocation import LatentDirichletAllocation
-from geodrift.models.spherical_admixture import SphericalAdmixture
+from geodrift.models import LatentDirichletAllocation, SphericalAdmixture
 
 NEW = 30  # documents that are not fitted
 # topics, documents, words of the vocabulary; of LDA the words of a document, alpha and eta too

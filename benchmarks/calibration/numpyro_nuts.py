@@ -3,7 +3,7 @@
     python benchmarks/calibration/numpyro_nuts.py OUT.json [--corpora 20]     # half a minute a corpus
 
 Three topics, 60 documents of 50 words, a vocabulary of 40. One chain of 500 draws after 500 of warm-up; its
-draws are brought in one order of the topics as ours are. Tallies as in `coverage.py`, of words alone.
+draws are brought in one order of the topics as ours are. Tallies as in `calibration.py`, of words alone.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from coverage import Fitted
+from calibration import Fitted
 from fits import SAME, keep, kept
 from others import LEAST
 from ranks import EDGES, add, coverage, tally

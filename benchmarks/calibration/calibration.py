@@ -1,7 +1,7 @@
 """Simulation-based calibration: do intervals hold what they say, with every true component counted?
 
-    python benchmarks/calibration/coverage.py lda OUT.json [--corpora 200]     # half an hour of two cores
-    python benchmarks/calibration/coverage.py sam OUT.json [--corpora 200]     # two hours
+    python benchmarks/calibration/calibration.py lda OUT.json [--corpora 200]     # half an hour of two cores
+    python benchmarks/calibration/calibration.py sam OUT.json [--corpora 200]     # two hours
 
 Corpora of several shapes are drawn from the model, and fitted by the estimator at its defaults but for the
 number of topics and the priors, from a cold start. A true topic that no shared topic resembles (cosine above
