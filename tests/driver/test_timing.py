@@ -9,7 +9,7 @@ import pytest
 
 from geodrift import Result, SamplingError
 from geodrift.driver import HostChain, Shares, Variable, _host_chain, _timing
-from geodrift.driver._timing import steps_in
+from geodrift.driver._timing import Paced, steps_in
 
 
 class TimedChain(HostChain):
@@ -42,12 +42,16 @@ class TimedChain(HostChain):
         self.count = int(arrays["count"])
 
 
-def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
-    """The number of steps that the pilot finds on the chain's clock."""
+def paced(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> Paced:
+    """What the pilot finds on the chain's clock."""
     clock = SimpleNamespace(perf_counter=lambda: chain.now)
     monkeypatch.setattr(_timing, "time", clock)
     monkeypatch.setattr(_host_chain, "time", clock)
     return steps_in(seconds, chain)
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
+    return paced(monkeypatch, chain, seconds).steps
 
 
 def total_seconds(monkeypatch: pytest.MonkeyPatch, seconds: float, paces) -> tuple[float, int]:
@@ -89,6 +93,14 @@ def test_time_too_short_for_the_pilot(monkeypatch):
 def test_time_is_left_for_the_draws(monkeypatch):
     """A hundred draws of .03 s, two of which the pilot takes too."""
     assert planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0) == pytest.approx(694, abs=1)
+
+
+@pytest.mark.parametrize(("seconds", "stored"), [(9.1, 25), (3.1, 25), (1.5, 12), (0.3, 4)])
+def test_draws_take_a_third_of_the_time_at_most(monkeypatch, seconds, stored):
+    """All 25 would take a second."""
+    chain = TimedChain(itertools.repeat(1e-4), 0.04)
+    monkeypatch.setattr(chain, "shares", Shares(0.5, 25), raising=False)
+    assert paced(monkeypatch, chain, seconds).num_draws == stored
 
 
 def test_steps_taken_before_count(monkeypatch):

@@ -78,6 +78,9 @@ class Chain(abc.ABC):
     def begin(self, plan: Plan) -> None:
         """Take note of the plan: before the first step under it, and again where it was extended."""
 
+    def prepare(self) -> None:  # noqa: B027  most chains have nothing to do
+        """What can be done before the first step, side by side with other chains."""
+
     @abc.abstractmethod
     def advance(self, gaps: Int[np.ndarray, " draw"], store: bool) -> Chunk:
         """Take steps.

@@ -42,6 +42,6 @@ class DrawLength(NamedTuple):
     def _number_in_time(self, chain: CompiledChain) -> int:
         # A part of the warm-up is timed; the batches of all of it may be read.
         chain.begin(Plan.of_steps(self.num_warmup, self.num_warmup, 1))
-        total = steps_in(self.seconds, chain, (self.num_warmup - COMPILING_STEPS) // 2)
+        total = steps_in(self.seconds, chain, (self.num_warmup - COMPILING_STEPS) // 2).steps
         counts = chain.first + np.arange(self.num_warmup, max(total, self.num_warmup))
         return max(1, int(chain.sampler.collects(counts).sum()) // self.thin)

@@ -1,6 +1,7 @@
 """A run directory of chains on the host, from its first step or from its last checkpoint."""
 
 import math
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from geodrift.driver._leg import WHOLE, Leg
 from geodrift.driver._loop import Loop
 from geodrift.driver._memory import DrawMemory
 from geodrift.driver._plan import Plan
+from geodrift.driver._preparation import prepare
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 from geodrift.driver._run import Run
@@ -67,7 +69,13 @@ def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
         raise ValueError("give either seconds or steps")
     if not (seconds or steps or 0) > 0:
         raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
-    return chains[0].shares.plan(steps_in(seconds / len(chains), chains[0]) if steps is None else steps)
+    began, shares = time.perf_counter(), chains[0].shares
+    prepare(chains)
+    if steps is None:
+        left = seconds - (time.perf_counter() - began)
+        steps, num_draws = steps_in(left / len(chains), chains[0])
+        shares = shares._replace(num_draws=num_draws)
+    return shares.plan(steps)
 
 
 def sampled(chains: Sequence[Chain], steps: int) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,11 +11,25 @@ from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS
 
 PILOT_SECONDS = 10.0  # at most
 LEAST_SHARE = 0.05  # of the time that is left after the first steps
+MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewer of them
+LEAST_DRAWS = 4  # of a chain, where there were to be more
 COMPILING_STEPS = 3  # taken first, if there is time; their pace tells nothing of the steps that follow
 
 
-def steps_in(seconds: float, chain: Chain, most: int | None = None) -> int:
-    """The number of steps of a run that takes a time, found by timing the first of them.
+class Paced(NamedTuple):
+    """What fits in a time.
+
+    Attributes:
+        steps: Of the whole run, at least five times those of the pilot (see `Plan.pilot_ends`).
+        num_draws: Those that the chain's shares ask for, or fewer.
+    """
+
+    steps: int
+    num_draws: int
+
+
+def steps_in(seconds: float, chain: Chain, most: int | None = None) -> Paced:
+    """The length of a run that takes a time, found by timing its first steps.
 
     The chain takes these steps, which are warm-up, for at most a fifth of the time and `PILOT_SECONDS`. They
     come in chunks that double while there is time, and the pace is that of the last chunk of at least a third
@@ -25,9 +40,6 @@ def steps_in(seconds: float, chain: Chain, most: int | None = None) -> int:
         chain: The chain, which stands where the run begins.
         most: Steps to time, at most; None: where warm-up is long, as many as there is time for, and of others
             `PILOT_STEPS` with those that compile.
-
-    Returns:
-        Steps of the whole run, at least five times those taken here (see `Plan.pilot_ends`).
 
     Raises:
         SamplingError: A step failed.
@@ -40,7 +52,7 @@ def steps_in(seconds: float, chain: Chain, most: int | None = None) -> int:
     for number in range(COMPILING_STEPS):
         if number == 0 or time.perf_counter() < ends:
             _advance(chain, 1)
-    of_draws = chain.seconds_of_draws()
+    num_draws, of_draws = _draws_in(seconds, chain)
     ends -= PILOT_SHARE * min(of_draws, seconds)
     begun, done, taken, steps, pace = time.perf_counter(), chain.work(), 0, 1, 0.0
     # The first step may have found a start, which takes longer than a pilot.
@@ -54,7 +66,15 @@ def steps_in(seconds: float, chain: Chain, most: int | None = None) -> int:
         begun, done, steps = now, work, int(min(taken + 1, limit - taken, fit))
     left = seconds - (time.perf_counter() - started) - of_draws
     others = math.ceil((chain.count - first) * (1 / PILOT_SHARE - 1))
-    return chain.count + max(others, chain.steps_within(left, pace))
+    return Paced(chain.count + max(others, chain.steps_within(left, pace)), num_draws)
+
+
+def _draws_in(seconds: float, chain: Chain) -> tuple[int, float]:
+    """How many draws to store of each chain, and the time that they take."""
+    number, of_all = chain.shares.num_draws, chain.seconds_of_draws()
+    fit = int(number * MOST_OF_DRAWS * seconds / max(of_all, 1e-9))
+    fewer = min(number, max(LEAST_DRAWS, fit))
+    return fewer, of_all * fewer / number
 
 
 def _advance(chain: Chain, steps: int) -> None:

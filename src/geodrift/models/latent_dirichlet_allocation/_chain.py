@@ -82,6 +82,11 @@ class Chain(ModelChain):
             found["log_joint"] = Variable((), (), "float64")
         return found
 
+    def prepare(self) -> None:
+        """Find topics to start from."""
+        if isinstance(self.move, CollapsedGibbs):
+            self.move.prepare(self._order(0, self.source.num_documents))
+
     def topics(self) -> Float[np.ndarray, "K V"]:
         """A draw of the topics, float32 rows that sum to 1."""
         return self.move.topics(self.count)

@@ -5,8 +5,6 @@ them: no single move leads from the one to the other. A factorisation W H of the
 all documents at once, and its rows H are near the themes. Each chain factorises documents of its own.
 """
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
@@ -27,18 +25,17 @@ def factorised_topics(rows: sp.csr_matrix, num_topics: int, seed: int) -> Float[
     Returns:
         Float64; a row of which nothing was found is the mean of the documents.
     """
-    # Imported here: they take half a second to load.
+    # Imported here: it takes half a second to load.
     from sklearn.decomposition import NMF
-    from sklearn.exceptions import ConvergenceWarning
 
     number = min(num_topics, MOST_TOPICS, *rows.shape)
     iterations = max(LEAST_ITERATIONS, min(MOST_ITERATIONS, WORK // number))
     # Singular vectors of few rows may be undefined.
     init = "nndsvdar" if min(rows.shape) >= 4 * number else "random"
-    model = NMF(number, init=init, max_iter=iterations, random_state=seed)
+    # With a tolerance of 0 it says nothing of iterations that end early.
+    model = NMF(number, init=init, tol=0, max_iter=iterations, random_state=seed)
     # Sums of several threads would depend on their number.
-    with threadpool_limits(1), np.errstate(invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with threadpool_limits(1), np.errstate(invalid="ignore"):
         sizes = model.fit_transform(rows.astype(np.float32)).sum(axis=0, dtype=np.float64)
     found = np.nan_to_num(np.maximum(model.components_.astype(np.float64), 0.0))
     found = found[np.argsort(-sizes * found.sum(axis=1), kind="stable")]

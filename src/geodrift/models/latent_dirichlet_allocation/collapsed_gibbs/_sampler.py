@@ -50,6 +50,7 @@ class CollapsedGibbs(TopicMove):
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
+        self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
         small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
@@ -74,12 +75,18 @@ class CollapsedGibbs(TopicMove):
         joined = self.complete_at >= 0 or self._start.joins(count, plan)
         return len(self.seen) if joined else self.start_size
 
-    def begin(self, documents: Int[np.ndarray, " D"]) -> None:
-        """Assign the documents of the start, given topics from a factorisation of some of them."""
-        documents, settings = documents[: self.start_size], self.settings
+    def prepare(self, documents: Int[np.ndarray, " D"]) -> None:
+        """Find topics by a factorisation of some of the documents of the start."""
         seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
         factorised = self.source.corpus.rows(documents[: self.num_factorised])
-        topics = first_topics(factorised, settings.n_topics, seed)
+        self.prepared = first_topics(factorised, self.settings.n_topics, seed)
+
+    def begin(self, documents: Int[np.ndarray, " D"]) -> None:
+        """Assign the documents of the start, given these topics."""
+        if self.prepared is None:
+            self.prepare(documents)
+        topics, self.prepared = self.prepared, None
+        documents = documents[: self.start_size]
         # The largest topic has the largest alpha.
         order = np.argsort(np.argsort(-self.alpha, kind="stable"))
         batch = self.source.minibatch(documents)
