@@ -72,5 +72,5 @@ if __name__ == "__main__":
     kind, path, draws, pause, *limit = sys.argv[1:]
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit[0]), int(limit[0])))
-    _record.CHECKPOINT_SECONDS = 0.02
+    _record.CHECKPOINT_SECONDS, _record.CHECKPOINT_SHARE = 0.02, 1e9
     np.savez(draws, **KINDS[kind](Path(path), float(pause)))

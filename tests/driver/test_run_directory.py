@@ -153,6 +153,7 @@ def test_dying_at_any_write_then_resuming_changes_nothing(
 ):
     """Kill at each metrics line, draw, flush, checkpoint in turn, with a checkpoint after every round."""
     monkeypatch.setattr(_record, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(_record, "CHECKPOINT_SHARE", 1e9)
     monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)  # a step a chunk
     run, walks = make_run("run", chains)
     real, calls = getattr(target, place), []
@@ -220,6 +221,7 @@ def test_a_config_changed_by_hand_is_refused(make_run, quiet, entry):
 def test_a_chain_that_fails_leaves_the_last_checkpoint_and_says_why(make_run, quiet, monkeypatch):
     """The draws until then are those of the run that does not fail; a second chain's are kept too."""
     monkeypatch.setattr(_record, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(_record, "CHECKPOINT_SHARE", 1e9)
     monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)
     run, chains = make_run("run", chains=2)
     real = chains[1].step

@@ -167,7 +167,7 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
         assert exported["vocabulary"].tolist() == WORDS
         assert json.loads(str(exported["hyperparameters"]))["model"] == case.name
         tree = model.answers().to_datatree(geodrift.load(run))
-        assert tree["posterior"].dims == before.dims
+        assert tree["posterior"].sizes == before.sizes
         for name in set(exported.files) & set(before):
             aligned = tree["posterior"][name].values
             assert np.array_equal(aligned.reshape(-1, *aligned.shape[2:]), exported[name]), name

@@ -279,14 +279,13 @@ def test_the_documents_prior_is_learnt_once_a_pass_when_all_have_joined():
 @pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("all_seen", [True, False])
 def test_seconds_become_steps_at_the_pace_of_most(all_seen):
-    """Steps of a quarter of a second; each of the four in which documents join has two sweeps more."""
+    """Four steps of a quarter of a second are a pass; of documents that join there are two sweeps more."""
     move = Chain(random_corpus(), Settings(n_topics=5)).move
-    move.complete_at = 0 if all_seen else -1
-    assert move.steps_within(8.25, 0.25, 6) == int((8.25 - (0 if all_seen else 2.0)) / 0.25)
-    assert move.steps_within(1e-3, 0.25, 51) == (0 if all_seen else 6)  # all documents join in any case
-    if not all_seen:
-        move.start_size //= 3  # a step was of a third of the documents that others have
-        assert move.steps_within(14.25, 0.25, 6) == int((14.25 - 6.0) / 0.75)
+    if all_seen:
+        move.complete_at, move.seen[:] = 0, True
+    of_a_draw = 1.0 / move.source.num_tokens
+    assert move.steps_within(8.25, of_a_draw, 6) == int((8.25 - (0 if all_seen else 2.0)) / 0.25)
+    assert move.steps_within(1e-3, of_a_draw, 51) == (0 if all_seen else 6)  # all documents join in any case
 
 
 @pytest.mark.usefixtures("small_steps")

@@ -73,7 +73,7 @@ def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     prepare(chains)
     if steps is None:
         left = seconds - (time.perf_counter() - began)
-        steps, num_draws = steps_in(left / len(chains), chains[0])
+        steps, num_draws = steps_in(left / len(chains), chains[0], kept=len(chains))
         shares = shares._replace(num_draws=num_draws)
     return shares.plan(steps)
 

@@ -17,7 +17,8 @@ from geodrift.driver._run_config import DRAWS, METRICS
 from geodrift.driver._survey import check_whole
 from geodrift.files import room_for, sync_directory
 
-CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SECONDS = 5.0  # between two checkpoints, or longer where one takes more than
+CHECKPOINT_SHARE = 0.05  # of the time between them
 
 
 class Record:
@@ -57,12 +58,14 @@ class Record:
             with self._metrics_file.open("r+b") as stream:
                 stream.truncate(self.info["metrics_bytes"])
         self._began = self._saved = time.monotonic()
+        self._of_checkpoint = 0.0  # the time that the last one took
         self._pace_from: tuple[float, int] | None = None
 
     @property
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
-        return time.monotonic() - self._saved > CHECKPOINT_SECONDS
+        least = max(CHECKPOINT_SECONDS, self._of_checkpoint / CHECKPOINT_SHARE)
+        return time.monotonic() - self._saved > least
 
     @property
     def seconds(self) -> float:
@@ -90,6 +93,7 @@ class Record:
 
     def checkpoint(self, plan: Plan) -> None:
         """Make the draws and metrics so far durable, then the state that counts them."""
+        began = time.monotonic()
         self.store.flush()
         if self._metrics_file.exists():
             sync_directory(self._metrics_file)
@@ -105,6 +109,7 @@ class Record:
         states, snapshots = zip(*((chain.state(), chain.snapshot()) for chain in self.chains), strict=True)
         self.run.write_checkpoint(Checkpoint(list(states), info, snapshots, self.store.known))
         self._saved = time.monotonic()
+        self._of_checkpoint = self._saved - began
 
     def summarise(self, *, finished: bool, metrics: dict[str, float], failure: str | None = None) -> None:
         """Write `summary.json`."""
