@@ -47,7 +47,7 @@ def paced(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) ->
     clock = SimpleNamespace(perf_counter=lambda: chain.now)
     monkeypatch.setattr(_timing, "time", clock)
     monkeypatch.setattr(_host_chain, "time", clock)
-    return steps_in(seconds, chain)
+    return steps_in(seconds, [chain])
 
 
 def planned(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> int:
@@ -91,8 +91,10 @@ def test_time_too_short_for_the_pilot(monkeypatch):
 
 
 def test_time_is_left_for_the_draws(monkeypatch):
-    """A hundred draws of .03 s, two of which the pilot takes too."""
-    assert planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0) == pytest.approx(694, abs=1)
+    """Of .03 s each: a hundred, fifteen more as only every third step brings one, and the pilot's two."""
+    assert planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0) == pytest.approx(
+        (10 - 117 * 0.03) / 0.01, abs=2
+    )
 
 
 @pytest.mark.parametrize(("seconds", "stored"), [(9.1, 25), (3.1, 25), (1.5, 12), (0.3, 4)])
@@ -121,7 +123,17 @@ def test_the_chain_is_asked_how_many_steps_fit_in_the_time_that_is_left(monkeypa
     assert planned(monkeypatch, chain, 100.0) == chain.count + 1234
     # 3 steps that compile, then chunks of 1, 2, 4, 8, 16 and what ten seconds have room for.
     assert chain.count == 3 + 34
-    assert asked == [(100.0 - 1.5 - 34 * 0.25, 0.25)]
+    assert set(asked) == {(100.0 - 1.5 - 34 * 0.25, 0.25)}
+
+
+def test_the_pace_is_that_of_all_chains(monkeypatch):
+    """The second takes a third longer; each is to have the same number of steps."""
+    chains = [TimedChain(itertools.repeat(0.03)), TimedChain(itertools.repeat(0.04))]
+    clock = SimpleNamespace(perf_counter=lambda: sum(chain.now for chain in chains))
+    monkeypatch.setattr(_timing, "time", clock)
+    monkeypatch.setattr(_host_chain, "time", clock)
+    assert steps_in(70.0, chains).steps == pytest.approx(1000, rel=0.01)
+    assert chains[0].count == chains[1].count
 
 
 def test_a_step_that_fails_in_the_pilot_is_told(monkeypatch):

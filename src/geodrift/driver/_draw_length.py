@@ -33,15 +33,15 @@ class DrawLength(NamedTuple):
             if number is not None and (stored := record.store.counts[0]) > number:
                 raise InputError(f"num_draws = {number}: the checkpoint holds {stored} draws already")
         if number is None:
-            number = self._number_in_time(chain, int(record is not None))
+            number = self._number_in_time(chain, record is not None)
         if record is not None:
             record.run.update_config(num_draws=number)
         plan = Plan.of_draws(number, self.num_warmup, self.thin, chain.sampler.collects, chain.first)
         return plan, WHOLE
 
-    def _number_in_time(self, chain: CompiledChain, kept: int) -> int:
+    def _number_in_time(self, chain: CompiledChain, kept: bool) -> int:
         # A part of the warm-up is timed; the batches of all of it may be read.
         chain.begin(Plan.of_steps(self.num_warmup, self.num_warmup, 1))
-        total = steps_in(self.seconds, chain, (self.num_warmup - COMPILING_STEPS) // 2, kept=kept).steps
+        total = steps_in(self.seconds, [chain], (self.num_warmup - COMPILING_STEPS) // 2, kept=kept).steps
         counts = chain.first + np.arange(self.num_warmup, max(total, self.num_warmup))
         return max(1, int(chain.sampler.collects(counts).sum()) // self.thin)

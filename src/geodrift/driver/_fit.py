@@ -59,7 +59,7 @@ class FitResult(NamedTuple):
 def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     """The plan of a run that begins.
 
-    Seconds are shared by the chains, which take turns; the pilot is the first chain's.
+    Seconds are shared by the chains, which take turns.
 
     Raises:
         ValueError: Not exactly one of seconds and steps is given, or it is not positive.
@@ -73,7 +73,7 @@ def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     prepare(chains)
     if steps is None:
         left = seconds - (time.perf_counter() - began)
-        steps, num_draws = steps_in(left / len(chains), chains[0], kept=len(chains))
+        steps, num_draws = steps_in(left, chains, kept=True)
         shares = shares._replace(num_draws=num_draws)
     return shares.plan(steps)
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ from geodrift.driver._chain import Chain
 from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
 
-PILOT_SECONDS = 10.0  # at most
+# Of the time that a pilot takes, so that its steps are surely less than `PILOT_SHARE` of the plan's.
+PILOT_TIME, PILOT_SECONDS = 0.75 * PILOT_SHARE, 10.0
 LEAST_SHARE = 0.05  # of the time that is left after the first steps
 MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewer of them
 CHECKPOINTS = 2  # of a run that is kept: when it has a plan, and at its end
@@ -31,50 +33,75 @@ class Paced(NamedTuple):
     num_draws: int
 
 
-def steps_in(seconds: float, chain: Chain, most: int | None = None, *, kept: int = 0) -> Paced:
+def steps_in(
+    seconds: float, chains: Sequence[Chain], most: int | None = None, *, kept: bool = False
+) -> Paced:
     """The length of a run that takes a time, found by timing its first steps.
 
-    The chain takes these steps, which are warm-up, for at most a fifth of the time and `PILOT_SECONDS`. They
-    come in chunks that double while there is time, and the pace is that of the last chunk of at least a third
-    of them: a chain is slower at first.
+    The chains take these steps, which are warm-up, for at most `PILOT_TIME` of the time and `PILOT_SECONDS`:
+    the first as many as there is time for, in chunks that double, the others the same. The pace is that of
+    the last chunk of at least a third of them, of all chains: they are slower at first.
 
     Args:
-        seconds: Time from now on.
-        chain: The chain, which stands where the run begins.
+        seconds: Time of all chains from now on.
+        chains: They stand where the run begins, and take turns.
         most: Steps to time, at most; None: where warm-up is long, as many as there is time for, and of others
             `PILOT_STEPS` with those that compile.
-        kept: Of how many chains draws and states are stored.
+        kept: Whether draws and states are stored.
 
     Raises:
         SamplingError: A step failed.
     """
-    started, first = time.perf_counter(), chain.count
-    ends = started + min(PILOT_SHARE * seconds, PILOT_SECONDS)
+    started, number, first = time.perf_counter(), len(chains), chains[0]
+    before, share = first.count, seconds / number
     limit: float = PILOT_STEPS - COMPILING_STEPS if most is None else most
-    if most is None and chain.shares.warm_up_fraction >= 2 * PILOT_SHARE:
+    if most is None and first.shares.warm_up_fraction >= 2 * PILOT_SHARE:
         limit = math.inf
-    for number in range(COMPILING_STEPS):
-        if number == 0 or time.perf_counter() < ends:
-            _advance(chain, 1)
-    num_draws, of_draws = _draws_in(seconds, chain, kept)
-    ends -= PILOT_SHARE * min(of_draws, seconds)
-    begun, done, taken, steps, pace = time.perf_counter(), chain.work(), 0, 1, 0.0
+    ends = started + min(PILOT_TIME * share, PILOT_SECONDS / number)
+    for step in range(COMPILING_STEPS):
+        if step == 0 or time.perf_counter() < ends:
+            _advance(first, 1)
+    num_draws, of_draws = _draws_in(share, first, kept)
+    ends -= PILOT_TIME * min(of_draws, share)
+    begun = time.perf_counter()
     # The first step may have found a start, which takes longer than a pilot.
-    ends = max(ends, begun + LEAST_SHARE * (seconds - (begun - started)))
+    ends = max(ends, begun + LEAST_SHARE * (share - (begun - started)))
+    last, spent, done = _last_chunk(first, ends, limit)
+    for chain in chains[1:]:
+        _advance(chain, first.count - chain.count - last)
+        begun, work = time.perf_counter(), chain.work()
+        _advance(chain, last)
+        spent, done = spent + time.perf_counter() - begun, done + chain.work() - work
+    pace, others = spent / max(done, 1e-9), math.ceil((first.count - before) * (1 / PILOT_SHARE - 1))
+    left = seconds - (_of_checkpoints(chains, seconds) if kept else 0.0)
+    left = (left - (time.perf_counter() - started)) / number - of_draws
+    steps = first.count + max(others, first.steps_within(left, pace))
+    # There may be some more draws than were asked for.
+    surplus = len(first.shares._replace(num_draws=num_draws).plan(steps).stored) / num_draws - 1
+    return Paced(first.count + max(others, first.steps_within(left - surplus * of_draws, pace)), num_draws)
+
+
+def _last_chunk(chain: Chain, ends: float, limit: float) -> tuple[int, float, float]:
+    """Steps in chunks that double until a time or a number of them: the last's steps, time and work."""
+    found, taken, steps = (0, 0.0, 0.0), 0, 1
     while steps > 0:
+        begun, work = time.perf_counter(), chain.work()
         _advance(chain, steps)
-        now, work, taken = time.perf_counter(), chain.work(), taken + steps
-        if not pace or 3 * steps >= taken:
-            pace = (now - begun) / max(work - done, 1e-9)
+        now, taken = time.perf_counter(), taken + steps
+        if not found[0] or 3 * steps >= taken:
+            found = steps, now - begun, chain.work() - work
         fit = (ends - now) / max((now - begun) / steps, 1e-9)
-        begun, done, steps = now, work, int(min(taken + 1, limit - taken, fit))
-    left = seconds - of_draws - (_of_checkpoints(chain, seconds, kept) if kept else 0.0)
-    left -= time.perf_counter() - started
-    others = math.ceil((chain.count - first) * (1 / PILOT_SHARE - 1))
-    return Paced(chain.count + max(others, chain.steps_within(left, pace)), num_draws)
+        steps = int(min(taken + 1, limit - taken, fit))
+    return found
 
 
-def _draws_in(seconds: float, chain: Chain, kept: int) -> tuple[int, float]:
+def _advance(chain: Chain, steps: int) -> None:
+    chunk = chain.advance(np.array([steps]), False)
+    if chunk.failure is not None:
+        raise chunk.failure
+
+
+def _draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:
     """How many draws to store of each chain, and the time that they take."""
     number, of_all = chain.shares.num_draws, chain.seconds_of_draws()
     if kept:
@@ -88,15 +115,10 @@ def _draws_in(seconds: float, chain: Chain, kept: int) -> tuple[int, float]:
     return fewer, of_all * fewer / number
 
 
-def _of_checkpoints(chain: Chain, seconds: float, kept: int) -> float:
-    """The time that checkpoints of all chains take of one chain's time."""
+def _of_checkpoints(chains: Sequence[Chain], seconds: float) -> float:
+    """The time that the checkpoints of a run take."""
     began = time.perf_counter()
-    arrays = [*chain.state().values(), *chain.snapshot().values()]
-    of_one = time.perf_counter() - began + sum(array.nbytes for array in arrays) / STORAGE_RATE
-    return CHECKPOINTS * of_one + seconds * min(CHECKPOINT_SHARE, kept * of_one / CHECKPOINT_SECONDS)
-
-
-def _advance(chain: Chain, steps: int) -> None:
-    chunk = chain.advance(np.array([steps]), False)
-    if chunk.failure is not None:
-        raise chunk.failure
+    arrays = [*chains[0].state().values(), *chains[0].snapshot().values()]
+    of_chain = time.perf_counter() - began + sum(array.nbytes for array in arrays) / STORAGE_RATE
+    of_one = len(chains) * of_chain
+    return CHECKPOINTS * of_one + seconds * min(CHECKPOINT_SHARE, of_one / CHECKPOINT_SECONDS)
