@@ -14,6 +14,7 @@ from geodrift.manifolds import (
     HalfSpaces,
     Hyperbolic,
     Manifold,
+    Ordered,
     Orthogonal,
     PositiveOrthant,
     Product,
@@ -67,6 +68,7 @@ MANIFOLDS = [
     ManifoldCase("box", BOX, (2,), 8, lambda leaf: leaf + 100),
     ManifoldCase("ball", Ball(3), (2,), 6, lambda leaf: 100 * leaf),
     ManifoldCase("half-spaces", PYRAMID, (2,), 6, lambda leaf: leaf + 100),
+    ManifoldCase("ordered", Ordered(4), (2,), 8, lambda leaf: leaf[..., ::-1]),
     ManifoldCase(
         "hyperbolic", Hyperbolic(3), (2,), 6, lambda leaf: leaf.at[..., 0].multiply(1.01), 0.3, 100.0
     ),

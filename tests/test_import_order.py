@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "geodrift"
 # From the lowest. A part imports itself and what stands in lines above its own; parts of one line do not know
 # each other. "models.*" is every folder of a model.
 LAYERS = (
-    ("_errors", "_types", "_lazy", "_jax_release", "_terminal"),
-    ("_tree", "files", "kernels"),
+    ("_errors", "_types", "_lazy", "_jax_release", "_terminal", "_convergence"),
+    ("_tree", "_keys", "files", "kernels"),
     ("distributions", "manifolds", "processes", "schedules"),
     ("integrators", "metrics", "estimators"),
     ("samplers", "numpyro"),

@@ -16,6 +16,7 @@ from geodrift import schedules as schedules
 from geodrift import tuning as tuning
 from geodrift._errors import InputError as InputError
 from geodrift._errors import Result as Result
+from geodrift._errors import RunWarning as RunWarning
 from geodrift._errors import SamplingError as SamplingError
 from geodrift._jax_release import refuse_wrong_release
 from geodrift.driver import Draws as Draws
@@ -37,6 +38,7 @@ __all__ = [
     "InputError",
     "PerChain",
     "Result",
+    "RunWarning",
     "SamplingError",
     "__version__",
     "data",

@@ -40,6 +40,10 @@ class InputError(ValueError):
     """An argument or a file cannot be used; the message is one line that says why and what to do."""
 
 
+class RunWarning(UserWarning):
+    """Something speaks against the draws of a run; the message says what, and what to do."""
+
+
 class SamplingError(RuntimeError):
     """A chain failed.
 

@@ -11,6 +11,8 @@ from jaxtyping import Array, Bool, Float, Int
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
 
+_GOLDEN = 0.6180339887498949  # the golden ratio less 1
+
 
 class Schedule(eqx.Module):
     """A step size that may change with the number of steps taken."""
@@ -101,6 +103,36 @@ class WarmUp(Schedule):
         """The step size at ``count``."""
         remaining = 1.0 - jnp.minimum(count / self.num_steps, 1.0)
         return self.end * (self.start / self.end) ** remaining
+
+
+class Jittered(Schedule):
+    """Steps spread evenly over ``value (1 - share)`` to ``value (1 + share)``.
+
+    They follow the golden ratio: any few of them in a row are spread over the range. Trajectories of
+    Hamiltonian Monte Carlo then return to where they began at some steps alone, and not at every one (Neal
+    2011, section 3.2); the law is exact, as a step size does not depend on the position.
+
+    Args:
+        value: The mean step size, a time; positive.
+        share: At least 0, below 1.
+
+    Raises:
+        ValueError: An argument is outside its range.
+    """
+
+    value: Float[Array, ""] = eqx.field(converter=as_float_arrays)
+    share: float = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        check_positive("step_size", self.value)
+        if not 0 <= self.share < 1:
+            raise ValueError(f"share = {self.share}: must be at least 0 and below 1")
+
+    def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
+        """The step size at ``count``."""
+        # Of the count's last bits alone, which float32 holds.
+        place = (jnp.asarray(count) % 4096 * _GOLDEN) % 1.0
+        return (self.value * (1 + self.share * (2 * place - 1))).astype(self.value.dtype)
 
 
 class Automatic(Schedule):

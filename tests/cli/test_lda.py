@@ -161,6 +161,7 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
     """Killed after its first steps, at each of several checkpoints, and resumed each time."""
     monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 0.0)
     monkeypatch.setattr("geodrift.driver._record.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("geodrift.driver._record.CHECKPOINT_SHARE", 1e9)
     write = Run.write_checkpoint
 
     def killed_at(occurrence):

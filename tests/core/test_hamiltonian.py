@@ -37,11 +37,13 @@ def banana_moments(draws):
 BANANA_MOMENTS = np.array([0, -0.9327961391, 1.0688154437, 2.5, 0.1473520967, 0.3394083868])
 
 
-@pytest.mark.parametrize("kind", ["HMC", "RMHMC"])
+@pytest.mark.parametrize("kind", ["HMC", "HMC without settings", "RMHMC", "RMHMC without settings"])
 def test_banana(kind):
     sampler = {
         "HMC": HMC(BANANA, FLAT, 0.25, num_steps=8, mass=jnp.array([1.0, 4.0])),
+        "HMC without settings": HMC(BANANA, FLAT, None),
         "RMHMC": RMHMC(BANANA, FLAT, 0.35, UNEVEN, num_steps=5),
+        "RMHMC without settings": RMHMC(BANANA, FLAT, None, UNEVEN),
     }[kind]
     draws = gd.sample(
         KEY, sampler, num_draws=600, num_warmup=60, num_chains=64, initial=jnp.array([0.5, -1.0])

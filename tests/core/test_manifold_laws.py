@@ -19,6 +19,7 @@ from geodrift.manifolds import (
     HalfSpaces,
     Hyperbolic,
     Manifold,
+    Ordered,
     Orthogonal,
     PositiveOrthant,
     SpecialOrthogonal,
@@ -204,6 +205,17 @@ def in_triangle():
     )
 
 
+def in_order():
+    return on_grid(
+        "ordered",
+        Ordered(2),
+        [(-5.0, 4.0), (-4.0, 5.0)],
+        normal([0.4, -0.3], CORRELATED),
+        moments,
+        lambda x: x[..., 0] < x[..., 1],
+    )
+
+
 def hyperbolic():
     # In the plane cosh of the distance has the density exp(-k c) on [1, inf); the mean points to the centre.
     centre, k = jnp.array([np.cosh(1.0), 0.6 * np.sinh(1.0), 0.8 * np.sinh(1.0)]), 2.0
@@ -233,6 +245,7 @@ LAWS = [
     in_box(),
     in_ball(),
     in_triangle(),
+    in_order(),
     hyperbolic(),
 ]
 laws = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)

@@ -65,6 +65,41 @@ def _all_rows(model):
     return AllRows(model)
 
 
+def test_improper_sites_of_every_support():
+    """Their prior is flat on the support: what is left is the Jacobian of NumPyro's bijection."""
+    supports = {
+        "real": dist.constraints.real,
+        "vector": dist.constraints.real_vector,
+        "positive": dist.constraints.positive,
+        "share": dist.constraints.unit_interval,
+        "cuts": dist.constraints.ordered_vector,
+        "shares": dist.constraints.simplex,
+        "direction": dist.constraints.sphere,
+    }
+    vectors = {"vector", "cuts", "shares", "direction"}
+
+    def model():
+        for name, support in supports.items():
+            numpyro.sample(name, dist.ImproperUniform(support, (), (3,) if name in vectors else ()))
+        with numpyro.plate("groups", 2):
+            numpyro.sample("of_groups", dist.ImproperUniform(dist.constraints.positive, (), ()))
+        with numpyro.plate("data", N, subsample_size=5) as index:
+            numpyro.sample("y", dist.Normal(0.0, 1.0), obs=Y[index])
+
+    target = from_numpyro(model)
+    position = target.initial(KEY)
+    values = target.constrain(position)
+    assert np.all(np.diff(values["cuts"]) > 0)
+    assert values["of_groups"].shape == (2,)
+    expected = target.manifold.tree["shares"].log_volume(position["shares"])
+    for name in ("positive", "share", "cuts", "of_groups"):
+        support = supports.get(name, dist.constraints.positive)
+        bijection = dist.biject_to(support)
+        flat = bijection.inv(values[name])
+        expected += jnp.sum(bijection.log_abs_det_jacobian(flat, values[name]))
+    np.testing.assert_allclose(target.log_prior(position), expected, rtol=1e-6)
+
+
 def test_sites_go_to_their_manifolds():
     def model():
         numpyro.sample("direction", dist.ProjectedNormal(jnp.zeros(3)))

@@ -442,6 +442,36 @@ def test_callback_sees_every_chunk():
     np.testing.assert_array_equal(stored, draws.info.gradient_norm)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_callback_ends_a_run(tmp_path, kept):
+    checkpoint = {"checkpoint": tmp_path / "run"} if kept else {}
+    seen = []
+
+    def enough(progress):
+        seen.append(progress.draws)
+        return True
+
+    few = quick(num_draws=20_000, num_warmup=40, callback=enough, **checkpoint)
+    number = few.position.shape[1]
+    assert 0 < number == seen[-1] < 20_000
+    assert seen.count(0) == len(seen) - 1  # it is asked in the warm-up too, which has no draws to return
+    if kept:
+        whole = quick(num_draws=number + 7, num_warmup=40, **checkpoint)
+        np.testing.assert_array_equal(whole.position, quick(num_draws=number + 7, num_warmup=40).position)
+
+
+def test_keys_of_both_kinds_and_none_else():
+    sampler, _ = make(SAMPLERS[1])
+    options = {"num_draws": 5, "initial": MU}
+    both = [gd.sample(key, sampler, DATA, **options) for key in (jax.random.key(3), jax.random.PRNGKey(3))]
+    np.testing.assert_array_equal(both[0].position, both[1].position)
+    for wrong in (3, jax.random.split(KEY), np.zeros(2)):
+        with pytest.raises(ValueError, match="must be one random key"):
+            gd.sample(wrong, sampler, DATA, **options)
+    with pytest.raises(ValueError, match="cannot be called within"):
+        jax.jit(lambda key: gd.sample(key, sampler, DATA, **options).position)(KEY)
+
+
 def test_tree_of_positions_becomes_a_datatree():
     manifold = Product({"a": Sphere(3), "b": Simplex(2)})
     sampler = gd.samplers.GMC(gd.estimators.Full(lambda p: p["a"][0] + p["b"][0]), manifold, 0.1)

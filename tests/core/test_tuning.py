@@ -9,7 +9,7 @@ from scipy import special
 import geodrift as gd
 from cases import KEY
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex, Stiefel
-from geodrift.samplers import GSGNHT, SGGMC, SGLD
+from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 from geodrift.tuning import tune
 from geodrift.tuning._choice import MAX_HEATING, MAX_SUBTRACTED, Measured, choose
 from geodrift.tuning._curvature import extremes, lanczos
@@ -124,9 +124,10 @@ def test_badly_scaled_gaussian(kind, num_steps, capsys):
     # It says what it chose, and why; and records it.
     line = capsys.readouterr().err
     assert kind.__name__ in line
-    assert "limited by curvature (curvature up to " + str(condition) in line
+    assert f"the widest direction is {condition**0.5:.3g} times the narrowest" in line
+    assert "limited by curvature (curvature up to 1;" in line
     assert str(draws.tuned) in line
-    assert draws.tuned.curvature == pytest.approx(condition)
+    assert draws.tuned.widest == pytest.approx(condition**0.5, rel=1e-3)
 
 
 def vmf_case(d, noise_variance, size=200, batch=50):
@@ -178,6 +179,24 @@ def test_von_mises_fisher(kind, d, noise_variance, settings):
     assert_within_the_bars(seen, [mean, 0.0], [sd, np.sqrt(mean / d)])
 
 
+def test_trajectories_on_a_sphere(capsys):
+    """A concentration of 400 in 20 dimensions; also beside a flat part four times as wide as it is narrow."""
+    d, kappa = 20, 400.0
+    mu, wide = jnp.eye(d)[0], jnp.array([0.1, 1.0])
+    estimator = gd.estimators.Full(lambda p: kappa * mu @ p["a"] - 0.5 * jnp.sum((p["b"] / wide) ** 2))
+    pair = Product({"a": Sphere(d), "b": Euclidean(2)})
+    draws = gd.sample(KEY, make(GMC, estimator, pair), **SHORT)
+    mean = special.ive(d / 2, kappa) / special.ive(d / 2 - 1, kappa)
+    sd = np.sqrt(1 - mean**2 - (d - 1) * mean / kappa)
+    seen = np.stack(
+        [draws.position["a"] @ mu, draws.position["a"][..., 1], *np.moveaxis(draws.position["b"], -1, 0)],
+        axis=-1,
+    )
+    assert_within_the_bars(seen, [mean, 0, 0, 0], [sd, np.sqrt(mean / kappa), *np.asarray(wide)])
+    assert 0.6 < draws.report.acceptance < 0.95
+    assert f"num_steps {draws.tuned.num_steps}; acceptance" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["flat", "lifted"])
 def test_dirichlet(form):
     # At the walls the force is (alpha - 1)/theta, or (2 alpha - 1)/x lifted. Where its square has no mean, no
@@ -195,11 +214,12 @@ def test_dirichlet(form):
     assert_within_the_bars(theta, a / total, np.sqrt(a * (total - a) / (total**2 * (total + 1))))
 
 
-def test_matrix_von_mises_fisher():
+@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 4), (GMC, 1)])
+def test_matrix_von_mises_fisher(kind, num_steps):
     # Against uniform frames with weights, whose effective number is about 30,000.
     manifold, f = Stiefel(3, 2), 2.0 * jnp.array([[1.0, 0.0], [0.0, 0.7], [0.0, 0.2]])
     draws = gd.sample(
-        KEY, make(SGGMC, gd.estimators.Full(lambda x: jnp.sum(f * x)), manifold, 4), **SHORT
+        KEY, make(kind, gd.estimators.Full(lambda x: jnp.sum(f * x)), manifold, num_steps), **SHORT
     ).position
     frames = np.asarray(manifold.random_point(KEY, (100_000,))).reshape(-1, 6)
     weights = np.asarray(jax.nn.softmax(frames @ f.ravel()))
@@ -386,7 +406,8 @@ def test_a_noisier_start_begins_with_a_smaller_step():
     ("sampler", "match"),
     [
         (SGGMC(gd.estimators.Full(jnp.sum), Euclidean(2), None, friction=2.0), "friction = 2.0"),
-        (gd.samplers.GMC(gd.estimators.Full(jnp.sum), Euclidean(2), None), "no rule for GMC"),
+        (gd.samplers.HMC(gd.estimators.Full(jnp.sum), Euclidean(2), None, mass=2.0), "mass with step_size"),
+        (gd.samplers.GMC(gd.estimators.Full(jnp.sum), Euclidean(2), None), "the log density is flat"),
         (SGGMC(gd.estimators.Full(jnp.sum), Euclidean(2), None), "the log density is flat"),
         (SGGMC(gd.estimators.Full(lambda x: jnp.sum(jnp.log(x))), Euclidean(2), None), "step_size = None"),
     ],

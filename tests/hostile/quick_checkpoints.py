@@ -16,5 +16,6 @@ if __name__ == "__main__":
     if os.environ.get("GEODRIFT_TEST_QUICK"):
         from geodrift.driver import _pace, _record
 
-        _record.CHECKPOINT_SECONDS = _pace.CHUNK_SECONDS = 0.02
+        _record.CHECKPOINT_SECONDS, _record.CHECKPOINT_SHARE = 0.02, 1e9
+        _pace.CHUNK_SECONDS = 0.02
     geodrift_command.main()

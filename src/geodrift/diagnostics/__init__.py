@@ -1,8 +1,8 @@
 """Does the chain have the right law, and how many independent draws is it worth?"""
 
-from geodrift.diagnostics._convergence import ess as ess
-from geodrift.diagnostics._convergence import mcse as mcse
-from geodrift.diagnostics._convergence import rhat as rhat
+from geodrift._convergence import ess as ess
+from geodrift._convergence import mcse as mcse
+from geodrift._convergence import rhat as rhat
 from geodrift.diagnostics._gradient_noise import GradientNoiseRatio as GradientNoiseRatio
 from geodrift.diagnostics._gradient_noise import gradient_noise_ratio as gradient_noise_ratio
 from geodrift.diagnostics._stein import kernel_stein_discrepancy as kernel_stein_discrepancy

@@ -18,6 +18,7 @@ from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
 from geodrift.driver._plan import Shares as Shares
 from geodrift.driver._repair import repair as repair
+from geodrift.driver._report import RunReport as RunReport
 from geodrift.driver._run import Run as Run
 from geodrift.driver._run import load as load
 from geodrift.driver._run_config import Labels as Labels

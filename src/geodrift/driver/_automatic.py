@@ -1,16 +1,25 @@
 """What `geodrift.sample` does for ``step_size=None``: the numbers kept by the run, or a pilot's."""
 
 from os import PathLike
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from geodrift._terminal import say
 from geodrift._types import Position, RandomKey
 from geodrift.driver._host_data import HostData
 from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
+from geodrift.driver._start import first_positions
+from geodrift.estimators._affine import Layout
 from geodrift.kernels._streams import PILOT
 from geodrift.samplers import Sampler
 from geodrift.schedules import Automatic
+from geodrift.tuning._adaptation import adapt, adapts
+from geodrift.tuning._adapted import Adapted
 from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._scales import CLIMBS
 from geodrift.tuning._tune import Tuned, tune_on
 
 
@@ -39,26 +48,41 @@ def pilot_data(source: Source) -> PilotData:
 def settled(
     key: RandomKey,
     sampler: Sampler,
-    data: PilotData,
-    initial: Position,
+    source: Source,
+    initial: Any,
     num_warmup: int,
     checkpoint: str | PathLike | None,
-) -> tuple[Sampler, Tuned]:
+) -> tuple[Sampler, Tuned | Adapted]:
     """The sampler with numbers, and the record of them.
 
     Args:
         key: The run's.
         sampler: With ``step_size=None``.
-        data: Where the pilot's rows come from.
-        initial: Where chain 0 starts.
+        source: Where the pilot's rows come from.
+        initial: As `geodrift.sample` takes it.
         num_warmup: Steps of warm-up.
         checkpoint: The run's directory. Numbers kept there are taken: another machine could round a pilot
             differently, and the run would not go on to the same bits.
     """
     kept = {} if checkpoint is None else kept_settings(checkpoint)
+    rows = pilot_data(source) if source.host is None else None
+    starts = float_positions(first_positions(key, sampler, initial, CLIMBS))
+    if adapts(sampler, rows, starts):
+        if "tuned" in kept:
+            found = Adapted.from_dict(kept["tuned"], Layout.of(jax.tree.map(lambda x: x[0], starts)))
+        else:
+            found = adapt(PILOT.fold(key), sampler, rows, starts)
+            say(f"geodrift: chosen in a warm-up for {found}")
+        return found.apply(sampler), found
     if "tuned" in kept:
         tuned = Tuned(**kept["tuned"])
     else:
-        tuned = tune_on(PILOT.fold(key), sampler, data, initial, num_warmup)
+        start = jax.tree.map(lambda x: x[0], starts)
+        tuned = tune_on(PILOT.fold(key), sampler, pilot_data(source), start, num_warmup)
         say(f"geodrift: chosen by a pilot for {tuned}")
     return tuned.apply(sampler), tuned
+
+
+def float_positions(positions: Position) -> Position:
+    """The same as arrays of floating-point numbers."""
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), positions)

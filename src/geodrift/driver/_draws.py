@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from geodrift.driver._named_draws import leaf_names
+from geodrift.driver._report import RunReport
 from geodrift.samplers import StepInfo
-from geodrift.tuning import Tuned
+from geodrift.tuning import Adapted, Tuned
 
 if TYPE_CHECKING:
     import xarray
@@ -30,7 +31,8 @@ class Draws(NamedTuple):
     position: PyTree  # leading axes [chain, draw]
     info: StepInfo  # of the last step of each draw; leading axes [chain, draw]
     state: Any  # the chains' last states; give it as `initial` to go on
-    tuned: Tuned | None = None  # what a pilot chose for ``step_size=None``
+    tuned: Tuned | Adapted | None = None  # what was chosen for ``step_size=None``
+    report: RunReport | None = None  # R-hat, ESS, acceptance, temperature; None of too few draws
 
     def to_datatree(self) -> "xarray.DataTree":
         """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.

@@ -12,8 +12,8 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 
-Observer = Callable[[int, Chunk, Plan], None]
-"""Called after each chunk with the number of its chain and the plan."""
+Observer = Callable[[int, Chunk, Plan], object]
+"""Called after each chunk with the number of its chain and the plan; True ends the loop."""
 
 
 class Loop:
@@ -45,6 +45,7 @@ class Loop:
         self.stopped_by: int | None = None  # number of the signal that ended it early
         self.metrics: dict[str, float] = {}  # of the first chain's last chunk
         self.interrupted = False
+        self.ended = False  # by the observer
 
     def go(self, stop: threading.Event | None = None) -> None:
         """Chunks of steps, chain after chain, until the leg is done or ``stop`` is set.
@@ -55,14 +56,14 @@ class Loop:
         end, began = self.leg.end(self.plan.total), time.monotonic()
         runs = dict(enumerate(chunks(chain, self.plan, end) for chain in self.chains))
         try:
-            while runs and not _is_set(stop) and not self.leg.is_over(began):
+            while runs and not self.ended and not _is_set(stop) and not self.leg.is_over(began):
                 for index in list(runs):
                     chunk = next(runs[index], None)
                     if chunk is None:
                         del runs[index]
                     else:
                         self._take(index, chunk)
-                    if _is_set(stop):
+                    if self.ended or _is_set(stop):
                         break
                 if self.record is not None and self.record.due:
                     self.record.checkpoint(self.plan)
@@ -91,7 +92,7 @@ class Loop:
             end = self.leg.end(self.plan.total)
             self.view.update(phase, chunk.metrics, done, end * len(self.chains))
         if self.observer is not None:
-            self.observer(index, chunk, self.plan)
+            self.ended = self.observer(index, chunk, self.plan) is True
 
 
 def chunks(chain: Chain, plan: Plan, end: int | None = None) -> Iterator[Chunk]:

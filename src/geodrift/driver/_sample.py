@@ -1,6 +1,7 @@
 """`geodrift.sample`: chains of a sampler of the core, from minibatches, in memory and on disk."""
 
 import functools
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, UInt32
 
-from geodrift._errors import SamplingError
+from geodrift._errors import RunWarning, SamplingError
+from geodrift._keys import checked_key
 from geodrift._terminal import progress_console
 from geodrift._types import Position, RandomKey
-from geodrift.driver._automatic import is_automatic, pilot_data, settled
+from geodrift.driver._automatic import is_automatic, settled
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chunk
 from geodrift.driver._compiled_chain import CompiledChain
@@ -24,17 +27,19 @@ from geodrift.driver._memory import DrawMemory
 from geodrift.driver._named_draws import position_and_info
 from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
+from geodrift.driver._report import RunReport, run_report
 from geodrift.driver._run import Run
 from geodrift.driver._source import source_of
-from geodrift.driver._start import PerChain, first_position, is_function, start_chains
+from geodrift.driver._start import PerChain, is_function, start_chains
 from geodrift.samplers import Sampler
+from geodrift.tuning import Adapted
 
 # A pilot has to time enough steps.
 LEAST_TIMED_WARM_UP = 20
 
 
 def sample(
-    key: RandomKey,
+    key: RandomKey | UInt32[Array, "2"],
     sampler: Sampler,
     data: Any = None,
     *,
@@ -46,7 +51,7 @@ def sample(
     num_chains: int = 1,
     thin: int = 1,
     initial: Position | PerChain | Callable[[RandomKey], Position] | Any = None,
-    callback: Callable[[RunProgress], None] | None = None,
+    callback: Callable[[RunProgress], object] | None = None,
     progress: bool = False,
     checkpoint: str | PathLike | None = None,
 ) -> Draws:
@@ -56,7 +61,7 @@ def sample(
     minibatch with its own key, at a cost that does not depend on the data's size.
 
     Args:
-        key: Random key, from `jax.random.key`.
+        key: Random key, from `jax.random.key` (or `jax.random.PRNGKey`).
         sampler: The Markov kernel. With ``step_size=None`` a pilot chooses its step size and friction
             (`geodrift.tuning.tune`), a function of the key and the arguments, and says so on stderr; a run
             that goes on from a checkpoint has the numbers that are kept there.
@@ -81,7 +86,8 @@ def sample(
             from there (with the same key the draws are those of one longer run). None takes a random point
             of the manifold, without batch axes. An Equinox model goes in as the array part of
             ``equinox.partition``.
-        callback: Called with a `RunProgress` after every chunk of about half a second.
+        callback: Called with a `RunProgress` after every chunk of about half a second. If it returns True and
+            there are draws, the run ends there; with a checkpoint the same call goes on.
         progress: Show a progress bar on stderr when the run takes more than two seconds.
         checkpoint: A directory, new or empty. The run is kept there (`geodrift.load` opens it), at every
             moment in a state from which the same call goes on to the very same draws; ``num_draws`` may be
@@ -95,10 +101,12 @@ def sample(
         ValueError: An argument is outside its range, or the sampler runs on the host, or the checkpoint is of
             a run with other settings, or its directory holds other files or is being written by another
             process.
+        RunWarning: (a warning) Something speaks against the draws; see ``draws.report``.
         KeyboardInterrupt: Ctrl-C was pressed; with a checkpoint the run is kept.
         StorageFullError: The disk is full; the run is kept as of its last checkpoint.
         SamplingError: A step failed; says which and in which chain, and has the draws before it.
     """
+    key = checked_key(key)
     _check_lengths(num_draws, seconds, num_warmup, data)
     _check_counts(num_chains=num_chains, thin=thin)
     if sampler.runs_on_host:
@@ -109,9 +117,13 @@ def sample(
     sampler, source = source_of(key, sampler, data, batch_size, batches)
     tuned = None
     if is_automatic(sampler):
-        start = first_position(key, sampler, initial)
-        sampler, tuned = settled(key, sampler, pilot_data(source), start, num_warmup, checkpoint)
-    state, keys = start_chains(key, sampler, initial, num_chains)
+        sampler, tuned = settled(key, sampler, source, initial, num_warmup, checkpoint)
+    starts = initial
+    if isinstance(tuned, Adapted):
+        # The number of inner steps may be another, and with it the batches of a step.
+        sampler, source = source_of(key, sampler, data, batch_size, batches)
+        starts, num_warmup = PerChain(tuned.positions(num_chains)), max(num_warmup, tuned.warm_up)
+    state, keys = start_chains(key, sampler, starts, num_chains)
     chain = CompiledChain(sampler, source, keys, state)
     run = None
     if checkpoint is not None:
@@ -123,22 +135,28 @@ def sample(
         run = open_or_create(Path(checkpoint), settings, num_chains)
     length = DrawLength(num_draws, seconds, num_warmup, thin)
     view = ProgressView(progress_console() if progress else None)
-    return _carried_out(chain, length, run, callback, view)._replace(tuned=tuned)
+    draws = _carried_out(chain, length, run, callback, view)
+    report = run_report(draws.position, draws.info)
+    speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]
+    for told in [line for found in speaking for line in found.warnings]:
+        warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=2)
+    return draws._replace(tuned=tuned, report=report)
 
 
 def _carried_out(
     chain: CompiledChain,
     length: DrawLength,
     run: Run | None,
-    callback: Callable[[RunProgress], None] | None,
+    callback: Callable[[RunProgress], object] | None,
     view: ProgressView,
 ) -> Draws:
     memory = DrawMemory([chain])
 
-    def observe(index: int, chunk: Chunk, plan: Plan) -> None:
+    def observe(index: int, chunk: Chunk, plan: Plan) -> object:
         info = None if chunk.detail is None else jax.tree.map(lambda x: np.swapaxes(x, 0, 1), chunk.detail)
         drawn = plan.draws_after(chain.count)
-        callback(RunProgress(chain.count, plan.total, drawn, chain.sampler_state, info))
+        told = callback(RunProgress(chain.count, plan.total, drawn, chain.sampler_state, info))
+        return told is True and drawn > 0
 
     try:
         loop = carry_out(
@@ -152,7 +170,7 @@ def _carried_out(
     except SamplingError as error:
         error.draws = None if memory.empty else _draws(chain, memory)
         raise
-    if not loop.done:
+    if not (loop.done or loop.ended):
         raise KeyboardInterrupt(f"run {run.path} is kept: the same call of geodrift.sample goes on with it")
     return _draws(chain, memory)
 

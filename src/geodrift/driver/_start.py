@@ -57,16 +57,16 @@ def _positions(keys: Key[Array, " chain"], manifold: Manifold, initial: Any) -> 
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), initial)
 
 
-def first_position(key: RandomKey, sampler: Sampler, initial: Any) -> Position:
-    """Where chain 0 starts, for the pilot."""
+def first_positions(key: RandomKey, sampler: Sampler, initial: Any, number: int) -> Position:
+    """Where the first chains start, whether the run has so many or not; leading axis [chain]."""
     if is_state(initial):
         raise ValueError(
             "step_size = None with a state as initial: its step size was chosen before; give the sampler"
             " draws.tuned.apply(sampler)"
         )
     if isinstance(initial, PerChain):
-        return jax.tree.map(lambda x: x[0], initial.position)
-    return jax.tree.map(lambda x: x[0], _positions(_chain_keys(key, 1)[0], sampler.manifold, initial))
+        return jax.tree.map(lambda x: jnp.asarray(x)[jnp.arange(number) % len(x)], initial.position)
+    return _positions(_chain_keys(key, number)[0], sampler.manifold, initial)
 
 
 def _check_state(state: Any, num_chains: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 
 from geodrift._types import Batch, NoiseVariance, Position, RandomKey, Tangent
+from geodrift.estimators._affine import Affine
 from geodrift.manifolds import Manifold
 
 
@@ -50,6 +51,17 @@ class Estimator(eqx.Module):
         """The same estimator, its noise measured in this manifold's tangent spaces; samplers call it."""
         del manifold
         return self
+
+    def in_coordinates(self, affine: Affine) -> "Estimator":
+        """The same target for coordinates of R^n: what it is given as positions are then coordinates.
+
+        Raises:
+            ValueError: It cannot.
+        """
+        del affine
+        raise ValueError(
+            f"step_size = None: {type(self).__name__} has no affine coordinates; give a step size"
+        )
 
     def on_all_data(self) -> "Estimator":
         """The same estimator for batches that are the whole data set, whose gradients have no noise."""

@@ -19,6 +19,7 @@ from geodrift._types import (
     Shared,
     Tangent,
 )
+from geodrift.estimators._affine import Affine
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
@@ -149,7 +150,7 @@ class ControlVariate(LikelihoodEstimator):
     def gradient(self, position: Position, prepared: ControlVariatePrepared) -> Tangent:
         """The prior's gradient, the scaled batch gradient and the anchor, summed."""
         likelihood = _tree.add(self._scaled_gradient(position, prepared.batch), prepared.anchor)
-        return _tree.add(jax.grad(self.log_prior)(position), likelihood)
+        return _tree.add(jax.grad(self.log_prior_at)(position), likelihood)
 
     def noise_variance(self, position: Position, prepared: ControlVariatePrepared) -> NoiseVariance:
         """V as given or last estimated; with a moving centre, estimated at this position."""
@@ -165,6 +166,11 @@ class ControlVariate(LikelihoodEstimator):
         """Each datum's gradient at the position less that at the centre: leaves ``[batch, *leaf]``."""
         here, there = (self.per_datum_gradients(x, batch) for x in (position, state.centre))
         return _tree.sub(here, there)
+
+    def in_coordinates(self, affine: Affine) -> "ControlVariate":
+        """The same for coordinates of R^n; without a centre, that of the coordinates."""
+        centre = jnp.zeros_like(affine.centre) if self.centre is None else affine.coordinates(self.centre)
+        return super().in_coordinates(affine)._replace(centre=centre)
 
     @property
     def _stores_variance(self) -> bool:

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 
 from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tangent
+from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 
 
@@ -13,9 +14,12 @@ class Full(Estimator):
     Args:
         log_density: ``log_density(position)``: log of the unnormalised density with respect to the
             manifold's own measure.
+        affine: Coordinates in which positions are given here, of R^n; None: positions are what
+            ``log_density`` takes.
     """
 
     log_density: LogDensity = eqx.field(static=True)
+    affine: Affine | None = eqx.field(default=None, kw_only=True)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:
         """The empty state."""
@@ -32,11 +36,19 @@ class Full(Estimator):
     def gradient(self, position: Position, prepared: tuple[()]) -> Tangent:
         """The exact gradient."""
         del prepared
-        return jax.grad(self.log_density)(position)
+        return jax.grad(self.value)(position)
 
     def value_and_gradient(self, position: Position) -> tuple[Scalar, Tangent]:
         """The log density, and its gradient in ambient coordinates."""
-        return jax.value_and_grad(self.log_density)(position)
+        return jax.value_and_grad(self.value)(position)
+
+    def in_coordinates(self, affine: Affine) -> "Full":
+        """The same log density as a function of coordinates."""
+        return Full(self.log_density, affine=affine)
+
+    def value(self, position: Position) -> Scalar:
+        """The log density."""
+        return self.log_density(position if self.affine is None else self.affine(position))
 
     def noise_variance(self, position: Position, prepared: tuple[()]) -> None:
         """None: the gradient has no noise."""

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Position, Tangent
+from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Position, Scalar, Tangent
+from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._noise import Fisher, fisher_variance
@@ -34,6 +35,8 @@ class LikelihoodEstimator(Estimator):
     replacement: bool = eqx.field(static=True)
     manifold: Manifold
     data_size: int = eqx.field(static=True)
+    # Positions are coordinates of these; set by `in_coordinates`.
+    affine: Affine | None = eqx.field(default=None, kw_only=True)
 
     takes_rows: ClassVar[bool] = False
     """Whether batches must be `Rows`; `geodrift.sample` makes them from plain data."""
@@ -74,13 +77,33 @@ class LikelihoodEstimator(Estimator):
                 for each datum.
         """
         size = batch_length(batch)
-        values = self.log_likelihood(position, batch)
+        values = self.log_likelihood(self._position(position), batch)
         if jnp.shape(values) != (size,):
             raise ValueError(
                 f"log_likelihood returned shape {jnp.shape(values)} for a batch of {size}: return one value"
                 f" for each datum, shape ({size},), without summing them; the estimator sums and scales"
             )
         return values
+
+    def log_prior_at(self, position: Position) -> Scalar:
+        """The log prior."""
+        return self.log_prior(self._position(position))
+
+    def in_coordinates(self: _Kind, affine: Affine) -> _Kind:
+        """The same target for coordinates of R^n.
+
+        Raises:
+            ValueError: V was given as numbers, which are those of positions.
+        """
+        if self.variance is not None and not isinstance(self.variance, Fisher):
+            raise ValueError(
+                "step_size = None: noise_variance is given as numbers, which belong to positions and not to"
+                ' the coordinates that are found; give "scalar-fisher" or None, or a step size'
+            )
+        return self._replace(affine=affine)
+
+    def _position(self, position: Position) -> Position:
+        return position if self.affine is None else self.affine(position)
 
     def _scaled_gradient(self, position: Position, batch: Batch) -> Tangent:
         """N/B times the gradient of the batch's log likelihood."""

@@ -118,7 +118,7 @@ class Minibatch(LikelihoodEstimator):
 
         def log_density(p: Position) -> Scalar:
             values = self.log_likelihoods(p, prepared.batch)
-            return self.log_prior(p) + self.data_size / values.shape[0] * jnp.sum(values)
+            return self.log_prior_at(p) + self.data_size / values.shape[0] * jnp.sum(values)
 
         return jax.grad(log_density)(position)
 

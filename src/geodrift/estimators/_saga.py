@@ -155,7 +155,7 @@ class SAGA(LikelihoodEstimator):
     def gradient(self, position: Position, prepared: SAGAPrepared) -> Tangent:
         """The prior's gradient, the scaled batch gradient and the anchor, summed."""
         likelihood = _tree.add(self._scaled_gradient(position, prepared.batch.data), prepared.anchor)
-        return _tree.add(jax.grad(self.log_prior)(position), likelihood)
+        return _tree.add(jax.grad(self.log_prior_at)(position), likelihood)
 
     def noisy_terms(self, position: Position, state: SAGAState, batch: Rows) -> PyTree:
         """Each datum's gradient at the position less its entry in the table: leaves ``[batch, *leaf]``."""

@@ -51,7 +51,7 @@ def tempered(estimator: Estimator, inverse_temperature: Float[Array, ""]) -> Est
     """`Tempered`; for a `Full` estimator another `Full`, which has the tempered log density too."""
     if type(estimator) is not Full:
         return Tempered(estimator, inverse_temperature)
-    return Full(lambda x: inverse_temperature * estimator.log_density(x))
+    return Full(lambda x: inverse_temperature * estimator.value(x))
 
 
 def _scaled(factor: Float[Array, ""], tree: Any) -> Any:

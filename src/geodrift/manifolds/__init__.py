@@ -8,6 +8,7 @@ from geodrift.manifolds._euclidean import Euclidean as Euclidean
 from geodrift.manifolds._grassmann import Grassmann as Grassmann
 from geodrift.manifolds._half_spaces import HalfSpaces as HalfSpaces
 from geodrift.manifolds._hyperbolic import Hyperbolic as Hyperbolic
+from geodrift.manifolds._ordered import Ordered as Ordered
 from geodrift.manifolds._orthogonal import Orthogonal as Orthogonal
 from geodrift.manifolds._orthogonal import SpecialOrthogonal as SpecialOrthogonal
 from geodrift.manifolds._positive_orthant import PositiveOrthant as PositiveOrthant
@@ -28,6 +29,7 @@ __all__ = [
     "HalfSpaces",
     "Hyperbolic",
     "Manifold",
+    "Ordered",
     "Orthogonal",
     "PositiveOrthant",
     "Product",

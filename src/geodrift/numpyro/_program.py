@@ -92,6 +92,7 @@ class Program:
         if index is not None:
             model = _batch_handler(self.numpyro)(model, self.plate, index)
         model = handlers.seed(model, jax.random.key(_SEED) if key is None else key)
+        model = _improper_handler(self.numpyro)(model)
         return handlers.trace(model).get_trace(*self.args, **self.kwargs)
 
     def _site(self, name: str, site: dict[str, Any]) -> _Site:
@@ -107,9 +108,7 @@ class Program:
                 f"site {name!r}: a discrete latent variable has no gradient; sum over it, for example with"
                 " numpyro.distributions.MixtureSameFamily"
             )
-        kind = support
-        while hasattr(kind, "base_constraint"):  # batch axes of a distribution, taken into its event
-            kind = kind.base_constraint
+        kind = _kind(support)
         if kind == constraints.sphere:
             return _Site(Sphere(shape[-1]), shape, None)
         if kind == constraints.simplex:
@@ -141,6 +140,39 @@ def _batch_handler(numpyro: Any) -> Any:
                 msg["value"] = self.index
 
     return Batch
+
+
+def _improper_handler(numpyro: Any) -> Any:
+    """A handler that gives sites of improper laws, which cannot be sampled, a value of their support."""
+    distributions = numpyro.distributions
+
+    class Improper(numpyro.primitives.Messenger):
+        def process_message(self, msg: dict[str, Any]) -> None:
+            if msg["type"] != "sample" or msg["value"] is not None:
+                return
+            law = msg["fn"]
+            while hasattr(law, "base_dist"):
+                law = law.base_dist
+            if isinstance(law, distributions.ImproperUniform):
+                msg["value"] = _point_of(distributions, msg["fn"], msg["kwargs"]["rng_key"])
+
+    return Improper
+
+
+def _point_of(distributions: Any, law: Any, key: RandomKey) -> Array:
+    """A point of a law's support: a random direction on the sphere, else the image of numbers up to 2."""
+    support, shape = law.support, law.shape()
+    if _kind(support) == distributions.constraints.sphere:
+        return Sphere(shape[-1]).random_point(key, shape[:-1])
+    transform = distributions.biject_to(support)
+    return transform(jax.random.uniform(key, transform.inverse_shape(shape), minval=-2.0, maxval=2.0))
+
+
+def _kind(support: Any) -> Any:
+    """A support without the batch axes of a distribution that were taken into its event."""
+    while hasattr(support, "base_constraint"):
+        support = support.base_constraint
+    return support
 
 
 def _data_plate(trace: dict[str, Any]) -> tuple[str, int]:

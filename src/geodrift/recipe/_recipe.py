@@ -139,7 +139,7 @@ class Recipe(Sampler):
             raise ValueError(
                 f"{type(self.estimator).__name__} gives gradients alone: give Full or a function"
             )
-        return self._auxiliary_energy(z) - self.estimator.log_density(self._position(z))
+        return self._auxiliary_energy(z) - self.estimator.value(self._position(z))
 
     def init(self, key: RandomKey, position: Position) -> RecipeState:
         """The state before the first step, with auxiliary variables drawn given the position."""

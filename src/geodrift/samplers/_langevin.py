@@ -86,13 +86,22 @@ def langevin_info(manifold: Manifold, position: Position, outcome: StepOutcome) 
 
 def check_flat(sampler: str, manifold: Manifold) -> None:
     """Raise ValueError unless every part of the manifold is Euclidean."""
-    tree = manifold.tree if isinstance(manifold, Product) else manifold
-    for part in jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, Manifold)):
+    for part in _parts(manifold):
         if not isinstance(part, Euclidean):
             raise ValueError(
                 f"manifold = {part!r}: {sampler} with a metric moves in a chart of R^n: give Euclidean, or"
                 " no metric"
             )
+
+
+def is_flat(manifold: Manifold) -> bool:
+    """Whether every part of the manifold is Euclidean."""
+    return all(isinstance(part, Euclidean) for part in _parts(manifold))
+
+
+def _parts(manifold: Manifold) -> list[Manifold]:
+    tree = manifold.tree if isinstance(manifold, Product) else manifold
+    return jax.tree.leaves(tree, is_leaf=lambda node: isinstance(node, Manifold))
 
 
 def check_inside(metric: Metric, position: Position) -> None:

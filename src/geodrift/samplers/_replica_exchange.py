@@ -177,7 +177,7 @@ class ReplicaExchange(Sampler):
         estimator, given = self.estimator, self.difference_variance
         variance = 0.0 if given is None or isinstance(given, str) else given
         if isinstance(estimator, Full):
-            energy = -jax.vmap(estimator.log_density)(positions)
+            energy = -jax.vmap(estimator.value)(positions)
             return energy - energy[partner], jnp.broadcast_to(variance, energy.shape)
         prior = jax.vmap(estimator.log_prior)(positions)
         each = jax.vmap(lambda x: estimator.log_likelihood(x, rows))(positions)

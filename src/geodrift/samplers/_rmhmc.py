@@ -91,7 +91,7 @@ class RMHMC(Sampler):
         position = check_position(self.manifold, position)
         check_inside(self.metric, position)
         position, _ = self.metric.reflect(position)
-        return RMHMCState(position, self.estimator.log_density(position), jnp.zeros((), jnp.int32))
+        return RMHMCState(position, self.estimator.value(position), jnp.zeros((), jnp.int32))
 
     def step(self, key: RandomKey, state: RMHMCState, batch: Batch = None) -> tuple[RMHMCState, StepInfo]:
         """One trajectory and its Metropolis test; ``batch`` is ignored."""
@@ -109,7 +109,7 @@ class RMHMC(Sampler):
             return end_x, end_p, valid & solved & back_solved & returned
 
         end_x, end_p, valid = jax.lax.fori_loop(0, self.num_steps, leapfrog, (x, p, jnp.ones((), bool)))
-        log_density = self.estimator.log_density(end_x)
+        log_density = self.estimator.value(end_x)
         log_ratio = self._energy(x, p) - self._energy(end_x, end_p)
         valid = valid & jnp.isfinite(log_density)
         start, end = (x, state.log_density), (end_x, log_density)
@@ -119,11 +119,11 @@ class RMHMC(Sampler):
 
     def retarget(self, state: RMHMCState) -> RMHMCState:
         """The state with its log density recomputed."""
-        return state._replace(log_density=self.estimator.log_density(state.position))
+        return state._replace(log_density=self.estimator.value(state.position))
 
     def _energy(self, x: Position, p: Tangent) -> Scalar:
         kinetic = self.manifold.inner(x, p, self.metric.inverse(x, p)) / 2
-        return kinetic + self.metric.log_determinant(x) / 2 - self.estimator.log_density(x)
+        return kinetic + self.metric.log_determinant(x) / 2 - self.estimator.value(x)
 
     def _leapfrog(self, x: Position, p: Tangent, h: Scalar) -> tuple[Position, Tangent, Bool[Array, ""]]:
         """One step of the generalised leapfrog, and whether its equations were solved."""
@@ -134,7 +134,7 @@ class RMHMC(Sampler):
         return end, _tree.axpy(-h / 2, slope(end, half), half), first & second
 
     def _info(self, x: Position, white: Tangent, log_density: Scalar, probability: Scalar) -> StepInfo:
-        norm = jnp.linalg.norm(ravel_pytree(jax.grad(self.estimator.log_density)(x))[0])
+        norm = jnp.linalg.norm(ravel_pytree(jax.grad(self.estimator.value)(x))[0])
         code, residual = result_code(self.manifold, x, norm + log_density, jnp.zeros((), bool))
         temperature = self.manifold.inner(x, white, white) / self.manifold.dim(_tree.shapes(x))
         return StepInfo(code, residual, temperature, norm, probability)

@@ -65,7 +65,7 @@ def run_pilot(
     floor = 0.0 if all(isinstance(m, Euclidean) for m in leaf_manifolds(manifold, position)) else 1.0
 
     def curvature(key: RandomKey, x: Position) -> tuple[float, float]:
-        largest, least = extremes(*_lanczos(key, estimator, manifold, x, estimator_state, batch))
+        largest, least = extremes(*lanczos_at(key, estimator, manifold, x, estimator_state, batch))
         if not math.isfinite(largest):
             return math.inf, math.inf
         # A curved space of unit size limits the step size also where the density is flat.
@@ -119,7 +119,7 @@ def _round(
 
 
 @eqx.filter_jit
-def _lanczos(
+def lanczos_at(
     key: RandomKey,
     estimator: Estimator,
     manifold: Manifold,

@@ -1,6 +1,7 @@
 """Step size and friction from a pilot: what `geodrift.sample` does for ``step_size=None``."""
 
 import dataclasses
+import math
 from typing import Any
 
 import equinox as eqx
@@ -14,12 +15,14 @@ from geodrift._tree import as_float_arrays
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
-from geodrift.samplers import GSGNHT, SGGMC, SGLD
-from geodrift.schedules import WarmUp
+from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD
+from geodrift.schedules import Jittered, WarmUp
 from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_start
+from geodrift.tuning._exact_kernel import Trajectories, find_trajectories
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import ROWS, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._windows import JITTER
 
 
 class Tuned(eqx.Module):
@@ -43,14 +46,19 @@ class Tuned(eqx.Module):
     """Variance of the minibatch gradient's noise, the mean over the tangent space."""
     reason: str = eqx.field(static=True)
     """What limited the step size."""
+    num_steps: int | None = eqx.field(static=True, default=None)
+    """L of a sampler with a Metropolis test; None: the sampler's own."""
 
     def apply(self, sampler: Any) -> Any:
-        """The sampler with this step size and friction."""
+        """The sampler with these numbers."""
         step: Any = self.step_size
         if self.start_steps:
             step = WarmUp(*as_float_arrays((self.start_step_size, self.step_size, self.start_steps)))
-        friction = {} if self.friction is None else {"friction": self.friction}
-        return dataclasses.replace(sampler, step_size=step, **friction)
+        if self.num_steps is not None:
+            step = Jittered(jnp.asarray(self.step_size), JITTER)
+        chosen = {"friction": self.friction, "num_steps": self.num_steps}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        return dataclasses.replace(sampler, step_size=step, **chosen)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields, for JSON; ``Tuned(**fields)`` is the inverse."""
@@ -58,6 +66,8 @@ class Tuned(eqx.Module):
 
     def __str__(self) -> str:
         friction = "" if self.friction is None else f", friction {self.friction:.3g}"
+        if self.num_steps is not None:
+            friction = f", num_steps {self.num_steps}"
         return (
             f"{self.sampler}: step_size {self.step_size:.3g}{friction}; {self.reason}; the widest direction"
             f" is forgotten in about {self.relaxation:.0f} inner steps"
@@ -88,7 +98,9 @@ def tune(
 
     Args:
         key: Random key: the choice is a function of it.
-        sampler: `SGGMC`, `GSGNHT` or another of their kinds, or `SGLD` without a metric.
+        sampler: `SGGMC`, `GSGNHT` or another of their kinds, `SGLD` without a metric, or `GMC` or `RMHMC`,
+            whose step size follows the acceptance of their Metropolis test in windows of 50 draws, and whose
+            trajectories take a quarter of the period of the direction of the least curvature.
         data: A pytree of arrays with leading axis N, or None when the estimator needs none.
         batch_size: B of the run; None for all of the data.
         initial: The position at which the run starts.
@@ -109,11 +121,13 @@ def tune(
 
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, num_warmup: int) -> Tuned:
     """`tune` on data given as a `PilotData`."""
+    initial = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), initial)
+    if isinstance(sampler, GMC | RMHMC):
+        return _of_trajectories(type(sampler).__name__, find_trajectories(key, sampler, initial))
     dynamics = dynamics_of(sampler)
     manifold = sampler.manifold
     estimator = sampler.estimator.on(manifold)
     key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
-    initial = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), initial)
     estimator_state = estimator.init(key_init, initial)
     batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
     batch = jax.tree.map(lambda a: a[0], batch)
@@ -139,6 +153,21 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, nu
     )
 
 
+def _of_trajectories(sampler: str, found: Trajectories) -> Tuned:
+    return Tuned(
+        sampler=sampler,
+        step_size=found.step_size,
+        start_step_size=found.step_size,
+        start_steps=0,
+        friction=None,
+        relaxation=1 / (found.step_size * math.sqrt(found.least)),
+        curvature=found.largest,
+        noise_variance=0.0,
+        reason=f"acceptance {found.acceptance:.2f} (curvature up to {found.largest:.3g})",
+        num_steps=found.num_steps,
+    )
+
+
 def dynamics_of(sampler: Any) -> str:
     """The kind of the sampler's dynamics, by the names of `choose`.
 
@@ -158,8 +187,8 @@ def dynamics_of(sampler: Any) -> str:
     if isinstance(sampler, SGLD) and sampler.metric is None:
         return "first-order"
     raise ValueError(
-        f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take SGGMC,"
-        " GSGNHT or SGLD without a metric"
+        f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take GMC,"
+        " RMHMC, SGGMC, GSGNHT or SGLD without a metric"
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+TAIL = (0.05, 0.95)  # the quantiles of Vehtari et al. (2021), section 4.3
+
 
 def ess(draws: Float[np.ndarray, "chain draw *event"], method: str = "bulk") -> Float[np.ndarray, "*event"]:
     """Effective sample size of each quantity; Vehtari et al. (2021).
@@ -14,7 +16,9 @@ def ess(draws: Float[np.ndarray, "chain draw *event"], method: str = "bulk") -> 
         method: The estimate for which the size is meant: ``"bulk"``, ``"mean"``, ``"tail"`` or another that
             arviz-stats knows.
     """
-    return _statistics().ess(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+    # arviz-stats asks for the quantiles whose size is meant, the least of which it returns.
+    prob = TAIL if method == "tail" else None
+    return _statistics().ess(np.asarray(draws), chain_axis=0, draw_axis=1, method=method, prob=prob)
 
 
 def rhat(draws: Float[np.ndarray, "chain draw *event"], method: str = "rank") -> Float[np.ndarray, "*event"]:

@@ -1,0 +1,142 @@
+"""What speaks against a run: `geodrift.sample` ends with it."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, PyTree
+
+from geodrift._convergence import ess, rhat
+from geodrift.samplers import StepInfo
+
+LEAST_DRAWS = 100  # of all chains: fewer say nothing
+LEAST_OF_CHAIN = 8
+MOST_NUMBERS = 64  # of a position that are looked at one by one; of more, as many sums with various signs
+MOST_RHAT, LEAST_ESS = 1.03, 100.0
+LEAST_ACCEPTANCE = 0.4
+SURELY_REJECTED, MOST_REJECTED = 1e-3, 0.1  # an acceptance, and the share of steps that may have less
+MOST_HEATING = 0.05  # of the kinetic temperature, beyond its Monte Carlo error
+
+
+class RunReport(NamedTuple):
+    """How a run went; ``str`` of it is one line.
+
+    Attributes:
+        rhat: The largest of any number of the position.
+        ess: The least, of bulk and tails.
+        acceptance: Mean probability of the Metropolis test; NaN where there is none.
+        rejected: Share of the steps whose probability was next to 0; NaN where there is no test.
+        temperature: Mean kinetic temperature; 1 where velocities have their law.
+        temperature_error: Its Monte Carlo standard error.
+        worst: Which number of the position has the largest R-hat.
+    """
+
+    rhat: float
+    ess: float
+    acceptance: float
+    rejected: float
+    temperature: float
+    temperature_error: float
+    worst: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against the draws, and what to do; empty where nothing does."""
+        told = []
+        if not self.rhat <= MOST_RHAT:
+            told.append(
+                f"R-hat is {self.rhat:.3g} ({self.worst}), above {MOST_RHAT}: the chains have not met, or not"
+                " come to rest; take more warm-up and more draws, other starts, or step_size=None"
+            )
+        if not self.ess >= LEAST_ESS:
+            told.append(
+                f"the draws are worth {self.ess:.0f} independent ones, fewer than {LEAST_ESS:.0f}: take more"
+                " draws, or more steps between them"
+            )
+        if self.acceptance < LEAST_ACCEPTANCE:
+            told.append(
+                f"{self.acceptance:.0%} of the proposals were accepted: take a smaller step_size, or"
+                " step_size=None"
+            )
+        elif self.rejected > MOST_REJECTED:
+            told.append(
+                f"{self.rejected:.1%} of the proposals had no chance to be accepted: the chains may not reach"
+                " where the density is narrow; take a smaller step_size, or another parametrisation"
+            )
+        if abs(self.temperature - 1) > MOST_HEATING + 3 * self.temperature_error:
+            told.append(
+                f"the kinetic temperature is {self.temperature:.3g}, not 1: gradient noise that is not"
+                " accounted for heats, a step_size that is too large may cool; take a smaller step_size, more"
+                " friction, a larger batch, or a noise_variance"
+            )
+        return told
+
+    def __str__(self) -> str:
+        of_test = "" if np.isnan(self.acceptance) else f", acceptance {self.acceptance:.2f}"
+        return (
+            f"R-hat {self.rhat:.3f} ({self.worst}), at least {self.ess:.0f} effective draws{of_test}, kinetic"
+            f" temperature {self.temperature:.2f}"
+        )
+
+
+def run_report(position: PyTree, info: StepInfo) -> RunReport | None:
+    """The report of draws.
+
+    Args:
+        position: Leading axes [chain, draw].
+        info: Of their steps.
+
+    Returns:
+        None where there are too few draws to tell.
+    """
+    chains, draws = np.shape(info.result)
+    if draws < LEAST_OF_CHAIN or chains * draws < LEAST_DRAWS:
+        return None
+    values, names = _numbers(position)
+    with np.errstate(all="ignore"):
+        r = np.asarray(rhat(values)).reshape(-1)
+        sizes = np.minimum(ess(values, "bulk"), ess(values, "tail")).reshape(-1)
+        moving = values.reshape(chains * draws, -1).std(axis=0) > 0
+        temperature = np.asarray(info.kinetic_temperature, np.float64)
+        known = np.isfinite(temperature).all() and temperature.std() > 0
+        error = temperature.std() / np.sqrt(float(ess(temperature, "mean"))) if known else 0.0
+    # A number that never changed is a constant of the position, unless none did.
+    r, sizes, names = (
+        (r[moving], sizes[moving], names[moving]) if moving.any() else (r, sizes * np.nan, names)
+    )
+    worst = int(np.argmax(np.nan_to_num(r, nan=np.inf)))
+    acceptance = np.asarray(info.acceptance, np.float64)
+    tested = np.isfinite(acceptance).all()
+    return RunReport(
+        float(r[worst]),
+        float(np.min(sizes)),
+        float(acceptance.mean()) if tested else np.nan,
+        float((acceptance < SURELY_REJECTED).mean()) if tested else np.nan,
+        float(temperature.mean()) if known else 1.0,
+        float(error),
+        str(names[worst]),
+    )
+
+
+def _numbers(position: PyTree) -> tuple[Float[np.ndarray, "chain draw n"], np.ndarray]:
+    """Numbers of the position, or sums of them with various signs, and their names."""
+    pieces, names = [], []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(position):
+        flat = np.asarray(leaf).reshape(*leaf.shape[:2], -1)
+        name = jax.tree_util.keystr(path) or "position"
+        pieces.append(flat)
+        names += [name if flat.shape[2] == 1 else f"{name}[{i}]" for i in range(flat.shape[2])]
+    if len(names) <= MOST_NUMBERS:
+        return np.concatenate(pieces, axis=2, dtype=np.float64), np.array(names)
+    sums, seen = np.zeros((*pieces[0].shape[:2], MOST_NUMBERS)), 0
+    for flat in pieces:
+        seen += flat.shape[2]
+        places = np.arange(seen - flat.shape[2], seen)
+        signs = np.sign(np.sin(1.0 + np.outer(places, np.sqrt(2.0 + np.arange(MOST_NUMBERS)))))
+        mean, least = flat.mean(axis=(0, 1), dtype=np.float64), 1e-300
+        # Chain by chain: a float64 copy of all draws may not fit.
+        squares = sum(((chain - mean) ** 2).sum(axis=0) for chain in flat)
+        weights = signs / np.sqrt(np.maximum(squares, least))[:, None]
+        for number, chain in enumerate(flat):
+            sums[number] += (chain - mean) @ weights
+    return sums, np.array([f"sum {i} of all with various signs" for i in range(MOST_NUMBERS)])

@@ -1,0 +1,64 @@
+"""Affine coordinates of R^n, in which a posterior has the same scale in every direction."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift._types import Position
+
+
+class Layout(NamedTuple):
+    """A pytree of arrays without its numbers."""
+
+    structure: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, position: Position) -> "Layout":
+        """The layout of a position."""
+        leaves, structure = jax.tree.flatten(position)
+        return cls(structure, tuple(jnp.shape(x) for x in leaves), tuple(str(x.dtype) for x in leaves))
+
+    @property
+    def size(self) -> int:
+        """Numbers of a position."""
+        return sum(int(np.prod(shape)) for shape in self.shapes)
+
+    def flat(self, position: Position) -> Float[Array, " d"]:
+        """All numbers of a position, leaf after leaf."""
+        return jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(position)])
+
+    def position(self, flat: Float[Array, " d"]) -> Position:
+        """The position of these numbers."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        pieces = zip(jnp.split(flat, ends), self.shapes, self.dtypes, strict=True)
+        return jax.tree.unflatten(self.structure, [x.reshape(shape).astype(t) for x, shape, t in pieces])
+
+
+class Affine(eqx.Module):
+    """Positions ``centre + factor y`` for coordinates y.
+
+    Args:
+        centre: [d], the position's numbers leaf after leaf.
+        factor: [d, d]; its inverse exists.
+        layout: The position's.
+    """
+
+    centre: Float[Array, " d"]
+    factor: Float[Array, "d d"]
+    layout: Layout = eqx.field(static=True)
+
+    def __call__(self, coordinates: Float[Array, " d"]) -> Position:
+        """The position of the coordinates."""
+        # Products of float32 may be rounded to fewer digits where the default allows it.
+        moved = jnp.matmul(self.factor, coordinates, precision=jax.lax.Precision.HIGHEST)
+        return self.layout.position(self.centre + moved)
+
+    def coordinates(self, position: Position) -> Float[Array, " d"]:
+        """The coordinates of a position."""
+        return jnp.linalg.solve(self.factor, self.layout.flat(position) - self.centre)

@@ -1,0 +1,175 @@
+"""The warm-up of samplers on R^n: coordinates first (`_scales`), then the sampler's numbers in them.
+
+Everything is a function of the key, the starts and the data, whatever the number of chains of the run.
+"""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from geodrift._types import Position, RandomKey
+from geodrift.estimators import Full
+from geodrift.estimators._likelihood import LikelihoodEstimator
+from geodrift.estimators._noise import Fisher
+from geodrift.manifolds import Euclidean
+from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
+from geodrift.samplers._langevin import is_flat
+from geodrift.tuning._adapted import Adapted
+from geodrift.tuning._choice import Measured, choose
+from geodrift.tuning._curvature import extremes
+from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
+from geodrift.tuning._pilot import ROWS, lanczos_at
+from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._posterior_noise import has_posterior_noise, posterior_noise
+from geodrift.tuning._scales import Scales, scales_by_newton, scales_by_windows
+from geodrift.tuning._tune import dynamics_of
+from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
+
+MOST_DIMENSIONS = 2048
+MEASURED = 3  # positions at which curvature and noise are measured
+WARM_UP = 20  # steps of the run's chains, each of a relaxation time
+MOST_INNER_STEPS = 64
+
+
+def adapts(sampler: Any, data: PilotData | None, starts: Position) -> bool:
+    """Whether this is the warm-up of a sampler: on R^n, by exact gradients or by those of rows in memory.
+
+    Not where a matrix of all pairs of dimensions is out of reach: there is the pilot then.
+    """
+    if sum(x[0].size for x in jax.tree.leaves(starts)) > MOST_DIMENSIONS:
+        return False
+    if not isinstance(sampler, GMC | GSGNHT | SGGMC | SGLD) or not is_flat(sampler.manifold):
+        return False
+    if isinstance(sampler, SGLD) and sampler.metric is not None:
+        return False
+    rows = isinstance(sampler.estimator, LikelihoodEstimator) and data is not None and data.size > 0
+    return rows or isinstance(sampler.estimator, Full)
+
+
+def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position) -> Adapted:
+    """Coordinates, the sampler's numbers in them, and starting positions.
+
+    Args:
+        key: Random key.
+        sampler: One that `adapts` says yes to, with ``step_size=None``.
+        data: What the run's batches are drawn from; None where the estimator needs none.
+        starts: Starting positions, leading axis [`CLIMBS`].
+
+    Raises:
+        ValueError: The log density is not finite at a start, or the sampler was given a friction or a mass.
+    """
+    _check_free(sampler)
+    key_scales, key_noise = jax.random.split(key)
+    if isinstance(sampler.estimator, Full):
+        scales = scales_by_windows(key_scales, sampler.estimator, starts)
+    else:
+        scales = scales_by_newton(key_scales, sampler.estimator, data, starts)
+    variances = None
+    if isinstance(sampler, GMC):
+        chosen = _exact(scales)
+    else:
+        scales, noise, variances = _with_noise(key_noise, sampler.estimator, scales, data)
+        chosen = _noisy(key_noise, sampler, scales, data, noise)
+    widths = np.linalg.svd(scales.factor, compute_uv=False)
+    return Adapted(
+        sampler=type(sampler).__name__,
+        widest=float(widths[0] / widths[-1]),
+        centre=scales.centre,
+        factor=scales.factor,
+        starts=scales.starts,
+        noise_variance=variances,
+        layout=scales.affine.layout,
+        **chosen,
+    )
+
+
+def _check_free(sampler: Any) -> None:
+    """Raise ValueError where the sampler was given what is to be found."""
+    if not isinstance(sampler, GMC):
+        dynamics_of(sampler)
+        return
+    mass = getattr(sampler, "mass", 1.0)
+    if any(np.any(np.asarray(leaf) != 1) for leaf in jax.tree.leaves(mass)):
+        raise ValueError("mass with step_size = None: the warm-up finds all scales; leave mass out")
+
+
+def _exact(scales: Scales) -> dict[str, Any]:
+    steps = math.ceil(TIME / scales.step_size)
+    return {
+        "step_size": scales.step_size,
+        "jitter": JITTER,
+        "friction": None,
+        "num_steps": min(max(steps, 1), MOST_LEAPS),
+        "warm_up": 0,
+        "reason": f"acceptance {scales.acceptance:.2f}",
+    }
+
+
+def _with_noise(
+    key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None
+) -> tuple[Scales, Noise, Float[np.ndarray, " d"] | None]:
+    """The gradient noise; where its mean over the posterior is known, coordinates in which that is diagonal.
+
+    The third is V in these, where the estimator was to estimate it.
+    """
+    if data is None or not data.noisy:
+        return scales, NO_NOISE, None
+    if not has_posterior_noise(estimator):
+        return scales, _largest_noise(key, estimator.in_coordinates(scales.affine), scales, data), None
+    found = posterior_noise(key, estimator.in_coordinates(scales.affine), scales.coordinates, data)
+    variances, axes = np.linalg.eigh(found.mean)
+    mean, largest, off = float(variances.mean()), float(variances.max()), found.deviation
+    if isinstance(estimator.variance, Fisher):
+        return scales.turned(axes), Noise(mean, mean, largest, off, off), np.maximum(variances, 0.0)
+    return scales, Noise(mean, 0.0, 0.0, largest + off, largest - mean + off), None
+
+
+def _largest_noise(key: RandomKey, estimator: Any, scales: Scales, data: PilotData) -> Noise:
+    """By single batches, of some positions the largest."""
+    flat = Euclidean(scales.affine.layout.size)
+    estimator, noises = estimator.on(flat), []
+    for number in range(MEASURED):
+        key_here = jax.random.fold_in(key, number)
+        y = jnp.asarray(scales.coordinates[number], scales.affine.centre.dtype)
+        noises.append(measure_noise(key_here, estimator, flat, y, estimator.init(key_here, y), data))
+    return Noise(*np.max(noises, axis=0).tolist())
+
+
+def _noisy(
+    key: RandomKey, sampler: Any, scales: Scales, data: PilotData | None, noise: Noise
+) -> dict[str, Any]:
+    dynamics, dim = dynamics_of(sampler), scales.affine.layout.size
+    largest = _largest_curvature(key, sampler.estimator.in_coordinates(scales.affine), scales, data)
+    chosen = choose(dynamics, Measured(largest, 1.0, dim, noise))
+    steps = sampler.num_steps
+    if steps == 1:
+        steps = min(max(math.ceil(chosen.relaxation), 1), MOST_INNER_STEPS)
+    limit = min(chosen.limits, key=chosen.limits.get)
+    told = "" if noise is NO_NOISE else f", noise variance {noise.mean:.3g}, of it stated {noise.stated:.3g}"
+    return {
+        "step_size": chosen.step_size,
+        "jitter": 0.0,
+        "friction": chosen.friction,
+        "num_steps": steps,
+        "warm_up": WARM_UP * math.ceil(chosen.relaxation / steps),
+        "reason": f"limited by {limit} (curvature up to {largest:.3g}{told}; {dim} dimensions)",
+    }
+
+
+def _largest_curvature(key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None) -> float:
+    """At some positions within the mass, and at least 1."""
+    flat, largest = Euclidean(scales.affine.layout.size), 1.0
+    estimator, batch = estimator.on(flat), None
+    if data is not None and data.size:
+        size = min(data.size, max(ROWS, data.batch_size or 0))
+        batch = jax.tree.map(lambda a: a[0], data.rows(jax.random.fold_in(key, MEASURED), 1, size))
+    for number in range(MEASURED):
+        key_here = jax.random.fold_in(key, number)
+        y = jnp.asarray(scales.coordinates[number], scales.affine.centre.dtype)
+        of_all, _ = extremes(*lanczos_at(key_here, estimator, flat, y, estimator.init(key_here, y), batch))
+        largest = max(largest, float(of_all))
+    return largest

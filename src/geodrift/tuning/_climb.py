@@ -1,0 +1,132 @@
+"""From any start in R^n to where the posterior's mass is, and its scales there.
+
+Newton's method in coordinates that are made anew at each step, so that every direction has curvature 1:
+rounding then costs a direction no more digits than the others. Where the curvature is negative its absolute
+value is taken (Dauphin et al. 2014), which leads away from saddles.
+
+A position is within the mass where a Newton step would gain no more than draws lie below the mode: the
+squared length of the gradient in these coordinates, whose mean over the posterior is the dimension, is at
+most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift.estimators._affine import Affine, Layout
+
+ITERATIONS = 60
+_LENGTHS = 2.0 ** -np.arange(20)  # of a Newton step that are tried
+_SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
+_LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
+
+
+class Climbed(NamedTuple):
+    """Where a climb ended.
+
+    Attributes:
+        position: Its numbers, [d].
+        factor: Coordinates about the position in which curvatures are 1, [d, d].
+        log_density: There, up to a constant.
+        arrived: Whether it is within the mass.
+        convex: Whether all curvatures of -log p are positive there.
+    """
+
+    position: Float[np.ndarray, " d"]
+    factor: Float[np.ndarray, "d d"]
+    log_density: float
+    arrived: bool
+    convex: bool
+
+    @property
+    def log_mass(self) -> float:
+        """Of the mode that it is near, by Laplace's approximation, up to a constant; -inf if near none."""
+        if not self.arrived:
+            return -math.inf
+        return self.log_density + float(np.linalg.slogdet(self.factor)[1])
+
+
+def climb(estimator: Any, layout: Layout, start: Float[np.ndarray, " d"], most: int = ITERATIONS) -> Climbed:
+    """Newton steps from a start.
+
+    Args:
+        estimator: Its ``value`` is the log density of a position.
+        layout: The position's.
+        start: Its numbers.
+        most: Steps, at most; with 0 the scales at the start are all that is found.
+
+    Raises:
+        ValueError: The log density or its gradient is not finite at the start, or no curvature was met.
+    """
+    dtype = np.dtype(layout.dtypes[0])
+    position, factor, curved = np.asarray(start, np.float64), np.eye(len(start)), False
+    for iteration in range(most + 1):
+        value, gradient, hessian = (
+            np.asarray(a, np.float64) for a in _expansion(estimator, _affine(position, factor, layout))
+        )
+        if iteration == 0 and not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise ValueError(
+                f"step_size = None: the log density at the start is {value:.3g} with a gradient of length"
+                f" {np.linalg.norm(gradient):.3g}; give another initial position"
+            )
+        if not np.isfinite(hessian).all():
+            arrived = convex = False
+            break
+        curvatures, directions = np.linalg.eigh(-(hessian + hessian.T) / 2)
+        slope, sizes = directions.T @ gradient, np.abs(curvatures)
+        curved = curved or bool(sizes.max() > 0)
+        least = _LEAST_CURVATURE[dtype.name] * sizes.max() + np.finfo(dtype).tiny
+        # In a direction that has nothing but a slope a step goes so many times its length.
+        sizes = np.where(sizes > least, sizes, np.maximum(least, slope**2 / _SLOPE_LENGTHS))
+        factor, slope = factor @ directions / np.sqrt(sizes), slope / np.sqrt(sizes)
+        convex = bool(curvatures[0] > 0)
+        arrived = bool(slope @ slope <= len(slope)) and convex
+        if arrived or iteration == most:
+            break
+        values = np.asarray(_along(estimator, _affine(position, factor, layout), slope.astype(dtype)))
+        values = np.where(np.isfinite(values), values, -np.inf)
+        best = int(values.argmax())
+        if not values[best] > value:
+            break
+        position = position + factor @ slope * _LENGTHS[best]
+    if not curved:
+        raise ValueError(
+            "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
+            " it, or give a step size"
+        )
+    return Climbed(position, factor, float(value), arrived, convex)
+
+
+def _affine(position: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
+    dtype = np.dtype(layout.dtypes[0])
+    return Affine(jnp.asarray(position.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
+
+
+@eqx.filter_jit
+def _expansion(
+    estimator: Any, affine: Affine
+) -> tuple[Float[Array, ""], Float[Array, " d"], Float[Array, "d d"]]:
+    """The log density at coordinates 0, its gradient and its Hessian."""
+
+    def log_density(y: Float[Array, " d"]) -> Float[Array, ""]:
+        return estimator.value(affine(y))
+
+    zero = jnp.zeros_like(affine.centre)
+    value, gradient = jax.value_and_grad(log_density)(zero)
+    return value, gradient, jax.jacfwd(jax.grad(log_density))(zero)
+
+
+@eqx.filter_jit
+def _along(estimator: Any, affine: Affine, step: Float[np.ndarray, " d"]) -> Float[Array, " lengths"]:
+    """The log density after some lengths of a step; NaN where the gradient is not finite."""
+
+    def value(length: Float[Array, ""]) -> Float[Array, ""]:
+        value, gradient = jax.value_and_grad(lambda y: estimator.value(affine(y)))(length * step)
+        return jnp.where(jnp.isfinite(gradient).all(), value, jnp.nan)
+
+    return jax.vmap(value)(jnp.asarray(_LENGTHS, step.dtype))

@@ -1,0 +1,70 @@
+"""The noise of minibatch gradients over a posterior on R^n, in coordinates that make its covariance diagonal.
+
+An estimate of V from each batch scatters, the more the fewer rows have most of the variance: now and then it
+exceeds what friction injects, and the run would end. Its mean over the posterior is a number that is known
+before the run. What is then not subtracted has mean 0, and how much it is at single positions is measured.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift._types import Batch, RandomKey
+from geodrift.estimators import ControlVariate, Minibatch
+from geodrift.tuning._pilot_data import PilotData
+
+POSITIONS = 8
+LEAST_ROWS, MOST_FLOATS = 2048, 2**22  # of all gradients at a position
+
+
+class PosteriorNoise(NamedTuple):
+    """The covariance V of the gradient noise.
+
+    Attributes:
+        mean: V's mean over the posterior, [d, d].
+        deviation: How far V at a position is from that, in the direction where it is farthest; mean over the
+            positions.
+    """
+
+    mean: Float[np.ndarray, "d d"]
+    deviation: float
+
+
+def has_posterior_noise(estimator: Any) -> bool:
+    """Whether the noise is a function of the position alone: there is no centre that moves."""
+    return isinstance(estimator, Minibatch | ControlVariate) and not getattr(estimator, "refresh_every", None)
+
+
+def posterior_noise(
+    key: RandomKey, estimator: Any, coordinates: Float[np.ndarray, "p d"], data: PilotData
+) -> PosteriorNoise:
+    """V at some positions, from the gradients of all data, or of many.
+
+    Args:
+        key: Random key.
+        estimator: In coordinates.
+        coordinates: Of the positions.
+        data: All of it, and the batch size.
+    """
+    dim = coordinates.shape[1]
+    number = min(data.size, max(LEAST_ROWS, MOST_FLOATS // dim))
+    rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, number))
+    # Of the mean of `number` distinct rows times N: that of a batch, and 0 where the batch were all of them.
+    finite = 1.0 if data.replacement else 1.0 - data.batch_size / data.size
+    scale = data.size**2 / data.batch_size * finite
+    found = []
+    for place in coordinates[:POSITIONS]:
+        y = jnp.asarray(place, estimator.affine.centre.dtype)
+        gradients = np.asarray(_terms(key, estimator, y, rows), np.float64)
+        found.append(scale * np.cov(gradients, rowvar=False).reshape(dim, dim))
+    mean = np.mean(found, axis=0)
+    return PosteriorNoise(mean, float(np.mean([np.abs(np.linalg.eigvalsh(v - mean)).max() for v in found])))
+
+
+@eqx.filter_jit
+def _terms(key: RandomKey, estimator: Any, y: Float[Array, " d"], rows: Batch) -> Float[Array, "rows d"]:
+    return estimator.noisy_terms(y, estimator.init(key, y), rows)

@@ -1,0 +1,188 @@
+"""Where a posterior on R^n has its mass and how wide it is in each direction there.
+
+Some chains climb from their starts (`_climb`). From exact gradients they then move in windows of Hamiltonian
+Monte Carlo (`_windows`), after each of which the coordinates are made anew from all chains' draws. From data
+of which a run takes minibatches the climb sees a part of them, whose mode is some standard deviations from
+the posterior's: Newton steps with the gradient of all data and the curvature of the part lead to it.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift._types import Position, RandomKey
+from geodrift.estimators import Full
+from geodrift.estimators._affine import Affine, Layout
+from geodrift.estimators._likelihood import LikelihoodEstimator
+from geodrift.tuning._climb import Climbed, climb
+from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._whole_density import WholeDensity
+from geodrift.tuning._windows import better_factor, run_window
+
+CHAINS = 4  # of the windows
+CLIMBS, SMALL = 12, 64  # climbs to find the best mode, and the dimension up to which there are so many
+NEGLIGIBLE = 15.0  # nats by which a mode's mass is below the best's, from which on no chain has to stay in it
+WINDOWS, DRAWS = 4, 75  # of each chain; in the first window a third is left out
+PATIENT_WINDOWS = 8  # where no climb arrived
+SPACING = 5  # draws between two starts of the run's chains from one chain of the windows
+STARTS = 64  # for the run's chains where there are no windows
+PART, OF_A_NUMBER = 2048, 16  # rows that a climb sees at least, and for each dimension
+NEWTON_STEPS, NEAR = 8, 0.01  # to the mode of all data; the squared gradient there, for each dimension
+
+
+class Scales(NamedTuple):
+    """Coordinates in which the posterior has the same scale in every direction.
+
+    Attributes:
+        affine: In the positions' dtype.
+        centre: The same in float64: its centre, [d].
+        factor: And its factor, [d, d].
+        starts: Numbers of positions within the mass, [start, d].
+        step_size: That the last window found; None where there was none.
+        acceptance: Of the last window.
+    """
+
+    affine: Affine
+    centre: Float[np.ndarray, " d"]
+    factor: Float[np.ndarray, "d d"]
+    starts: Float[np.ndarray, "start d"]
+    step_size: float | None = None
+    acceptance: float | None = None
+
+    @property
+    def coordinates(self) -> Float[np.ndarray, "start d"]:
+        """Of the starts."""
+        return np.linalg.solve(self.factor, (self.starts - self.centre).T).T
+
+    def turned(self, axes: Float[np.ndarray, "d d"]) -> "Scales":
+        """The same with other axes: orthonormal columns."""
+        factor = self.factor @ axes
+        return self._replace(factor=factor, affine=_affine(self.centre, factor, self.affine.layout))
+
+
+def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scales:
+    """From exact gradients.
+
+    Args:
+        key: Random key.
+        estimator: The log density.
+        starts: Positions, leading axis [`CLIMBS`]; of many dimensions the first `CHAINS` are used.
+
+    Raises:
+        ValueError: The log density is not finite at a start.
+    """
+    layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
+    climbed, best = _climbed(estimator, layout, starts)
+    centre, factor, windows = best.position, best.factor, WINDOWS
+    positions, log_step = _within(key, climbed[:CHAINS], best), math.log(0.5 * layout.size**-0.25)
+    if not best.arrived:
+        # The density rises without end, away from the mass: the chains begin where they were told to.
+        positions = np.asarray(jax.vmap(layout.flat)(starts), np.float64)[:CHAINS]
+        centre, windows = positions.mean(axis=0), PATIENT_WINDOWS
+        factor = climb(estimator, layout, positions[0], most=0).factor
+    for number in range(windows):
+        affine = _affine(centre, factor, layout)
+        start = np.linalg.solve(factor, (positions - centre).T).T.astype(layout.dtypes[0])
+        window = run_window(
+            jax.random.fold_in(key, number),
+            estimator.in_coordinates(affine),
+            jnp.asarray(start),
+            jnp.asarray(log_step, layout.dtypes[0]),
+            DRAWS,
+        )
+        draws, log_step = np.asarray(window.draws, np.float64), float(window.log_step)
+        positions = centre + draws[-1] @ factor.T
+        if number < windows - 1:
+            flat, gradients = (
+                np.asarray(a, np.float64)[0 if number else DRAWS // 3 :].reshape(-1, layout.size)
+                for a in (draws, window.gradients)
+            )
+            centre, factor = centre + factor @ flat.mean(axis=0), factor @ better_factor(flat, gradients)
+    stored = centre + draws[::-SPACING].reshape(-1, layout.size) @ factor.T
+    return Scales(affine, centre, factor, stored, math.exp(log_step), float(np.mean(window.acceptance)))
+
+
+def scales_by_newton(
+    key: RandomKey, estimator: LikelihoodEstimator, data: PilotData, starts: Position
+) -> Scales:
+    """From data whose gradients a run takes from minibatches.
+
+    Args:
+        key: Random key.
+        estimator: The log prior and the log likelihood.
+        data: All of it.
+        starts: As for `scales_by_windows`.
+
+    Raises:
+        ValueError: The log density is not finite at a start.
+    """
+    layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
+    size = max(PART, OF_A_NUMBER * layout.size)
+    whole = WholeDensity(estimator, jax.tree.map(jnp.asarray, data.data), 1.0)
+    part = whole
+    if data.size > 2 * size:
+        rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, size))
+        part = WholeDensity(estimator, rows, data.size / size)
+    _, best = _climbed(part, layout, starts)
+    position, factor = best.position, best.factor
+    value, gradient = _first_order(whole, _affine(position, factor, layout))
+    for _ in range(NEWTON_STEPS):
+        if gradient @ gradient <= NEAR * layout.size:
+            break
+        for length in (1.0, 0.5, 0.25, 0.125):
+            moved = position + length * factor @ gradient
+            new = _first_order(whole, _affine(moved, factor, layout))
+            if new[0] > value and np.isfinite(new[1]).all():
+                break
+        else:
+            break
+        position, (value, gradient) = moved, new
+        # The curvature of the part, at the new position.
+        factor = climb(part, layout, position, most=0).factor
+        gradient = _first_order(whole, _affine(position, factor, layout))[1]
+    normals = np.asarray(jax.random.normal(key, (STARTS, layout.size)), np.float64)
+    return Scales(_affine(position, factor, layout), position, factor, position + normals @ factor.T)
+
+
+def _climbed(estimator: Any, layout: Layout, starts: Position) -> tuple[list[Climbed], Climbed]:
+    """What the climbs found, and the mode of most mass."""
+    flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)
+    flat = flat[: CLIMBS if layout.size <= SMALL else CHAINS]
+    once = {start.tobytes(): climb(estimator, layout, start) for start in np.unique(flat, axis=0)}
+    climbed = [once[start.tobytes()] for start in flat]
+    return climbed, max(climbed, key=lambda found: (found.log_mass, found.log_density))
+
+
+def _within(key: RandomKey, climbed: list[Climbed], best: Climbed) -> Float[np.ndarray, "A d"]:
+    """Where windows begin: where chains climbed to, or, from modes without mass, near the best."""
+    normals = np.asarray(
+        jax.random.normal(jax.random.fold_in(key, WINDOWS), (len(climbed), len(best.position))), np.float64
+    )
+    return np.stack(
+        [
+            found.position
+            if found.log_mass >= best.log_mass - NEGLIGIBLE
+            else best.position + best.factor @ normal
+            for found, normal in zip(climbed, normals, strict=True)
+        ]
+    )
+
+
+def _affine(centre: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
+    dtype = np.dtype(layout.dtypes[0])
+    return Affine(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
+
+
+def _first_order(density: Any, affine: Affine) -> tuple[float, Float[np.ndarray, " d"]]:
+    value, gradient = _value_and_gradient(density, affine)
+    return float(value), np.asarray(gradient, np.float64)
+
+
+@eqx.filter_jit
+def _value_and_gradient(density: Any, affine: Affine) -> tuple[Array, Array]:
+    return jax.value_and_grad(lambda y: density.value(affine(y)))(jnp.zeros_like(affine.centre))

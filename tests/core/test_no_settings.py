@@ -1,0 +1,150 @@
+"""``step_size=None`` on R^n: right from any scale, by exact gradients and by minibatches, or a warning."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from geodrift.estimators._affine import Layout
+from geodrift.tuning._climb import climb
+
+KEY = jax.random.key(5)
+
+
+def normal(dim, widest, rotated, seed=0):
+    """A normal of standard deviations from 1 to ``widest``: its precision's factor, mean and covariance."""
+    rng = np.random.default_rng(seed)
+    widths = np.geomspace(1.0, widest, dim)
+    axes = np.linalg.qr(rng.normal(size=(dim, dim)))[0] if rotated else np.eye(dim)
+    mean = widths[-1] * rng.normal(size=dim)
+    return (axes / widths).T, mean, axes * widths**2 @ axes.T
+
+
+def sampled(log_density, dim, **named):
+    sampler = gd.samplers.HMC(gd.estimators.Full(log_density), gd.manifolds.Euclidean(dim), step_size=None)
+    named = {"num_draws": 500, "num_chains": 4} | named
+    return gd.sample(KEY, sampler, **named)
+
+
+def assert_right(values, mean, covariance, error=5.0):
+    """Means and standard deviations of coordinates within so many Monte Carlo standard errors."""
+    deviations = np.sqrt(np.diag(covariance))
+    flat = np.asarray(values, np.float64)
+    effective = np.maximum(gd.diagnostics.ess(flat), 10.0)
+    found = flat.reshape(-1, flat.shape[-1])
+    assert np.max(np.abs(found.mean(axis=0) - mean) / deviations * np.sqrt(effective)) < error
+    spread = gd.diagnostics.ess((flat - mean) ** 2)
+    assert np.max(np.abs(found.var(axis=0) / deviations**2 - 1) * np.sqrt(np.maximum(spread, 10) / 2)) < error
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize(("dim", "widest"), [(2, 1e3), (30, 1e3)])
+def test_a_normal_of_any_scales(dim, widest, rotated):
+    factor, mean, covariance = normal(dim, widest, rotated)
+    factor, center = jnp.asarray(factor, jnp.float32), jnp.asarray(mean, jnp.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = sampled(lambda x: -0.5 * jnp.sum((factor @ (x - center)) ** 2), dim)
+    assert_right(draws.position, mean, covariance)
+    assert draws.report.acceptance > 0.6
+
+
+def test_a_far_start_climbs_to_the_mass():
+    scale = jnp.array([1e-3, 1.0, 50.0])
+    start = np.array([40.0, -300.0, 9000.0])
+    tails = gd.estimators.Full(lambda x: -2.5 * jnp.sum(jnp.log1p((x / scale) ** 2 / 4)))  # Student's
+    found = climb(tails, Layout.of(jnp.asarray(start, jnp.float32)), start)
+    assert found.arrived
+    assert np.all(np.abs(found.position / np.asarray(scale)) < 5)
+
+
+def test_a_mode_without_mass_keeps_no_chain():
+    """A mode at 0 and another, at 30, e^-40 as likely, with two climbs of three from near the latter."""
+
+    def log_density(x):
+        return jnp.logaddexp(-0.5 * jnp.sum(x**2), -40.0 - 0.5 * jnp.sum((x - 30.0) ** 2))
+
+    starts = gd.PerChain(jnp.array([[0.5, 0.0], [29.5, 30.0], [30.0, 30.5], [31.0, 30.0]]))
+    draws = sampled(log_density, 2, initial=starts)
+    assert_right(draws.position, np.zeros(2), np.eye(2))
+
+
+def test_a_run_goes_on_to_the_same_draws(tmp_path):
+    def log_density(x):
+        return -0.5 * jnp.sum((x / jnp.array([1.0, 30.0])) ** 2)
+
+    whole = sampled(log_density, 2, num_draws=60)
+    sampled(log_density, 2, num_draws=20, checkpoint=tmp_path / "run")
+    later = sampled(log_density, 2, num_draws=60, checkpoint=tmp_path / "run")
+    assert np.array_equal(whole.position, later.position)
+
+
+def test_chains_do_not_depend_on_their_number():
+    draws = [sampled(lambda x: -0.5 * jnp.sum(x**2), 3, num_draws=20, num_chains=n) for n in (1, 6)]
+    assert np.array_equal(draws[0].position[0], draws[1].position[0])
+
+
+def test_a_pytree_is_sampled_in_one_system_of_coordinates():
+    def log_density(x):
+        return -0.5 * ((x["a"] / 100) ** 2 + jnp.sum((x["b"] - x["a"] / 100) ** 2))
+
+    sampler = gd.samplers.HMC(
+        gd.estimators.Full(log_density), gd.manifolds.Product(gd.manifolds.Euclidean()), step_size=None
+    )
+    start = {"a": jnp.zeros(()), "b": jnp.zeros((2, 2))}
+    draws = gd.sample(KEY, sampler, num_draws=1000, num_chains=4, initial=start)
+    assert draws.position["b"].shape == (4, 1000, 2, 2)
+    values = np.concatenate([draws.position["a"][..., None], draws.position["b"].reshape(4, 1000, 4)], axis=2)
+    covariance = np.ones((5, 5)) + np.diag([9999.0, 1, 1, 1, 1])
+    assert_right(values, np.zeros(5), covariance)
+
+
+def regression(rows=2000, seed=3):
+    """Normal errors of sd 1; the posterior is normal: its mean and covariance."""
+    rng = np.random.default_rng(seed)
+    design = rng.normal(size=(rows, 4)) * np.array([1.0, 10.0, 0.1, 1.0])
+    design[:, 3] += design[:, 1]
+    y = design @ np.array([1.0, -0.2, 3.0, 0.5]) + rng.normal(size=rows)
+    covariance = np.linalg.inv(design.T @ design + np.eye(4) / 100)
+    data = {"x": jnp.asarray(design, jnp.float32), "y": jnp.asarray(y, jnp.float32)}
+    return data, covariance @ design.T @ y, covariance
+
+
+def log_likelihood(b, batch):
+    return -0.5 * (batch["y"] - batch["x"] @ b) ** 2
+
+
+def log_prior(b):
+    return -0.5 * jnp.sum(b**2) / 100
+
+
+@pytest.mark.parametrize("name", ["SGHMC", "SGNHT", "SGLD"])
+def test_minibatches_of_a_posterior_of_four_scales(name):
+    data, mean, covariance = regression()
+    estimator = gd.estimators.ControlVariate(log_likelihood, log_prior, data, noise_variance="scalar-fisher")
+    sampler = getattr(gd.samplers, name)(estimator, gd.manifolds.Euclidean(4), step_size=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = gd.sample(KEY, sampler, data, batch_size=200, num_draws=1000, num_chains=4,
+                          initial=jnp.zeros(4))  # fmt: skip
+    found = np.asarray(draws.position, np.float64).reshape(-1, 4)
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.max(np.abs(found.mean(axis=0) - mean) / deviations) < 0.1 + 3 / np.sqrt(draws.report.ess)
+    assert np.max(np.abs(found.std(axis=0) / deviations - 1)) < 0.07 + 3 / np.sqrt(2 * draws.report.ess)
+
+
+def test_what_cannot_be_right_is_told():
+    def wide(x):
+        return -0.5 * jnp.sum((x / jnp.array([1.0, 150.0])) ** 2)
+
+    def start(key):
+        return 200 * jax.random.normal(key, (2,))
+
+    flat, full = gd.manifolds.Euclidean(2), gd.estimators.Full(wide)
+    for told, step_size in (("R-hat", 0.5), ("accepted", 5.0)):
+        sampler = gd.samplers.HMC(full, flat, step_size, num_steps=3)
+        with pytest.warns(gd.RunWarning, match=told):
+            gd.sample(KEY, sampler, num_draws=300, num_chains=4, initial=start)
