@@ -37,13 +37,25 @@ def ours(posterior, seed, minibatch):
     return sampled(posterior, seed, minibatch).position
 
 
-def nuts(posterior, kernel, seed):
-    from numpyro.infer import MCMC
+def nuts(posterior):
+    """NumPyro's NUTS, as a function of a seed."""
+    import numpyro
+    from numpyro.distributions import ImproperUniform, constraints
+    from numpyro.infer import MCMC, NUTS
 
-    mcmc = MCMC(kernel, num_warmup=WARM_UP, num_samples=DRAWS, num_chains=CHAINS,
+    def model():
+        x = numpyro.sample("x", ImproperUniform(constraints.real_vector, (), (posterior.dim,)))
+        numpyro.factor("density", posterior.log_density(x))
+
+    mcmc = MCMC(NUTS(model), num_warmup=WARM_UP, num_samples=DRAWS, num_chains=CHAINS,
                 chain_method="vectorized", progress_bar=False)  # fmt: skip
-    mcmc.run(jax.random.key(seed), init_params=starts(jax.random.key(seed + 1000), posterior.dim))
-    return mcmc.get_samples(group_by_chain=True)
+
+    def run(seed):
+        start = starts(jax.random.key(seed + 1000), posterior.dim)
+        mcmc.run(jax.random.PRNGKey(seed), init_params={"x": start})
+        return mcmc.get_samples(group_by_chain=True)["x"]
+
+    return run
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -102,10 +114,7 @@ def program_of(name, posterior):
     if name in ("hmc", "sghmc"):
         return lambda seed: ours(posterior, seed, name == "sghmc")
     if name == "nuts":
-        from numpyro.infer import NUTS
-
-        kernel = NUTS(potential_fn=lambda x: -posterior.log_density(x))
-        return lambda seed: nuts(posterior, kernel, seed)
+        return nuts(posterior)
     sample = {"blackjax-nuts": blackjax_nuts, "blackjax-mclmc": blackjax_mclmc}[name]
 
     def run(seed):
