@@ -5,10 +5,12 @@
 FOLDER has train-counts.npz, test-counts.npz and vocab.txt. Each of our runs is planned for its own mark, by
 the command, with the defaults; what is scored is its files: ``expected_topics`` of `geodrift export` against
 tomotopy's single state at the same mark, on the same held-out tenth of each test document's tokens. Beside
-them ours under the last ten draws.
+them ours under ten of the draws, which are of the later half of the run, and tomotopy's under ten states of
+the time from a half of the mark on.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -50,11 +52,10 @@ def ours(options, seconds, test):
         geodrift("export", run, "--out", exported)
         with np.load(exported) as arrays:
             draws, expected = arrays["topics"], arrays["expected_topics"]
-    each = -(-DRAWS // options.chains)
-    last = draws.reshape(options.chains, -1, *draws.shape[1:])[:, -each:].reshape(-1, *draws.shape[1:])
+    spread = np.linspace(0, len(draws) - 1, DRAWS).astype(int)
     return {
         "state": perplexity(test, expected),
-        "draws": perplexity(test, last),
+        "draws": perplexity(test, draws[spread]),
         "said": next(line for line in said.splitlines() if "from the first step" in line),
     }
 
@@ -70,9 +71,19 @@ def main():
     options = parser.parse_args()
     train, test = (sp.load_npz(options.folder / f"{part}-counts.npz").tocsr() for part in ("train", "test"))
     rows = {str(seconds): {"geodrift": ours(options, seconds, test)} for seconds in options.seconds}
-    _, states = CONTESTANTS["tomotopy"](train, options.topics, options.seed, options.seconds)
-    for seconds, state in zip(options.seconds, states, strict=True):
-        rows[str(seconds)]["tomotopy"] = {"state": perplexity(test, state[1])}
+    wanted = {
+        seconds: [seconds * (1 + k / DRAWS) / 2 for k in range(1, DRAWS + 1)] for seconds in options.seconds
+    }
+    times = sorted(set(itertools.chain(*wanted.values())))
+    _, states = CONTESTANTS["tomotopy"](train, options.topics, options.seed, times)
+    topics = {time: state[1] for time, state in zip(times, states, strict=True)}
+    for seconds, of_draws in wanted.items():
+        rows[str(seconds)]["tomotopy"] = {
+            "state": perplexity(test, topics[of_draws[-1]]),
+            "draws": perplexity(
+                test, np.stack([topics[time] for time in of_draws if topics[time] is not None])
+            ),
+        }
         told = {name: round(row["state"], 1) for name, row in rows[str(seconds)].items()}
         print(seconds, told, rows[str(seconds)]["geodrift"], file=sys.stderr)
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,13 @@
 
     python benchmarks/posteriordb/beside.py OUT.json FOLDER [NAME ...] [--programs hmc nuts ...]
 
-Programs: ``hmc`` and ``sghmc`` are ours, of `check.py` (``sghmc`` by minibatches of a tenth, where data are
-independent); ``nuts`` is NumPyro's; ``blackjax-nuts`` and ``blackjax-mclmc`` are BlackJAX's with their
-adaptation, where it is installed. 4 chains of 2,000 draws from the same normal starts, 1,000 warm-up steps of
-the others; float32, one process a run. ``ess`` is the least of any parameter, ``cpu`` the processor seconds
-of a first call in the process, compilation and warm-up counted, ``cpu_again`` those of a second with another
-seed, which compiles nothing; ``over`` as in `check.py`: above 1 is wrong.
+Programs: ``hmc`` and ``sghmc`` are ours, of `check.py` (``sghmc`` by minibatches, ``batch_size="auto"``,
+where data are independent); ``nuts`` is NumPyro's; ``blackjax-nuts`` and ``blackjax-mclmc`` are
+BlackJAX's with their adaptation, where it is installed. 4 chains of 2,000 draws from the same normal
+starts, 1,000 warm-up steps of the others; float32, one process a run. ``ess`` is the least of any
+parameter, ``cpu`` the processor seconds of a first call in the process, compilation and warm-up counted,
+``cpu_again`` those of a second with another seed, which compiles nothing; ``over`` as in `check.py`:
+above 1 is wrong.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def starts(key, dim):
 
 
 def ours(posterior, seed, minibatch):
-    return sampled(posterior, seed, minibatch).position
+    return sampled(posterior, seed, "auto" if minibatch else None).position
 
 
 def nuts(posterior):

@@ -1,12 +1,13 @@
 """posteriordb without settings, against its reference draws.
 
-    python benchmarks/posteriordb/check.py OUT.json FOLDER [NAME ...] [--minibatch] [--float64]
+    python benchmarks/posteriordb/check.py OUT.json FOLDER [NAME ...] [--minibatch [auto]] [--float64]
 
 FOLDER holds a folder a posterior with ``data.json`` and ``reference.json``. 4 chains of 2,000 draws from
-normal starts with ``step_size=None``: `HMC` by exact gradients, or `SGHMC` by minibatches of a tenth of the
-data with a control variate. ``mean``, ``sd``, ``q05`` and ``q95`` are the largest differences
-from the reference over the parameters, in reference standard deviations (of sd: its ratio less 1), and
-``over`` the largest of them over what is allowed: .1, .07 and .15, each with three standard errors.
+normal starts with ``step_size=None``: `HMC` by exact gradients, or `SGHMC` by minibatches of a tenth of
+the data, or by those that ``batch_size="auto"`` chooses, with a control variate. ``mean``, ``sd``,
+``q05`` and ``q95`` are the largest differences from the reference over the parameters, in reference
+standard deviations (of sd: its ratio less 1), and ``over`` the largest of them over what is allowed: .1,
+.07 and .15, each with three standard errors.
 """
 
 import argparse
@@ -69,7 +70,7 @@ def sampled(posterior, seed, minibatch):
     flat, data, batch_size = gd.manifolds.Euclidean(posterior.dim), None, None
     if minibatch:
         data = posterior.data
-        batch_size = len(jax.tree.leaves(data)[0]) // 10
+        batch_size = "auto" if minibatch == "auto" else len(jax.tree.leaves(data)[0]) // 10
         estimator = gd.estimators.ControlVariate(
             posterior.log_likelihood, posterior.log_prior, data, noise_variance="scalar-fisher"
         )
@@ -112,7 +113,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minibatch", action="store_true")
+    parser.add_argument("--minibatch", nargs="?", choices=["tenth", "auto"], const="tenth")
     parser.add_argument("--float64", action="store_true")
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", options.float64)

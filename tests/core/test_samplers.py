@@ -171,3 +171,38 @@ def test_noise_variance_where_it_has_no_meaning_raises():
         state = sampler.init(KEY, manifold.random_point(KEY))
         with pytest.raises(ValueError, match="noise_variance has shape"):
             sampler.step(KEY, state, jnp.ones(2))
+
+
+def test_a_minibatch_for_each_inner_step():
+    estimator = gd.estimators.Minibatch(lambda x, rows: rows @ x, lambda x: -jnp.sum(x**2), 50)
+    sampler = gd.samplers.SGHMC(estimator, Euclidean(3), 0.1, friction=1.0, num_steps=5)
+    state = sampler.init(KEY, jnp.zeros(3))
+    with pytest.raises(ValueError, match=r"num_steps = 5 .*leading axes \[5, batch\].*reuse_batch"):
+        sampler.step(KEY, state, jnp.ones((20, 3)))
+    sampler.step(KEY, state, jnp.ones((5, 20, 3)))
+
+
+def test_a_tree_on_a_space_of_one_array_raises():
+    sampler = gd.samplers.HMC(gd.estimators.Full(lambda p: -jnp.sum(p["a"] ** 2)), Euclidean(3), 0.1)
+    for start in (lambda: sampler.init(KEY, {"a": jnp.zeros(3)}), lambda: gd.sample(
+        KEY, sampler, num_draws=5, initial={"a": jnp.zeros(3)})):  # fmt: skip
+        with pytest.raises(ValueError, match=r"position is a dict: Euclidean is .*Product"):
+            start()
+
+
+def test_other_numbers_of_the_same_function_compile_nothing():
+    calls = []
+
+    def log_density(width, x):
+        calls.append(0)
+        return -0.5 * jnp.sum((x / width) ** 2)
+
+    found = []
+    for width in (np.ones(2, np.float32), np.full(2, 5.0, np.float32)):
+        full = gd.estimators.Full(jax.tree_util.Partial(log_density, width))
+        sampler = gd.samplers.HMC(full, Euclidean(2), 0.5, num_steps=3)
+        draws = gd.sample(KEY, sampler, num_draws=300, num_chains=2, initial=jnp.zeros(2))
+        found.append((len(calls), float(draws.position.std())))
+    assert found[1][0] == found[0][0]
+    assert found[0][1] == pytest.approx(1.0, rel=0.2)
+    assert found[1][1] > 2.5

@@ -6,6 +6,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Position, Tangent
 from geodrift.manifolds import Euclidean, Manifold, Orthogonal, SpecialOrthogonal, Sphere, Stiefel
+from geodrift.manifolds._laplacian import linear_eigenvalue
 from geodrift.samplers._base import kinetic_temperature as _kinetic_temperature
 
 
@@ -74,10 +75,9 @@ def _of_frames(
     direction: Float[ArrayLike, "..."] | None,
 ) -> Float[Array, ""]:
     mean = jnp.mean(positions, axis=0)
-    n, columns = (*manifold.point_shape, 1)[:2]
     along = manifold.project(mean) if direction is None else jnp.asarray(direction)
     pull = jnp.sum(along * manifold.to_tangent(positions, gradients)) / positions.shape[0]
-    return pull / ((n - (columns + 1) / 2) * jnp.sum(along * mean))
+    return pull / (linear_eigenvalue(manifold) * jnp.sum(along * mean))
 
 
 @eqx.filter_jit

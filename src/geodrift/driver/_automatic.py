@@ -42,7 +42,7 @@ def pilot_data(source: Source) -> PilotData:
             "step_size = None: a pilot needs random rows, and an iterator gives batches in its own order;"
             " give a step size"
         )
-    return PilotData(data, batching.batch_size, batching.replacement)
+    return PilotData(data, batching.batch_size, batching.replacement, source.smaller)
 
 
 def settled(

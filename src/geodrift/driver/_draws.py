@@ -37,8 +37,9 @@ class Draws(NamedTuple):
     def to_datatree(self) -> "xarray.DataTree":
         """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.
 
-        A position that is one array is called ``position``; the leaves of a pytree have their path, joined
-        by points.
+        ``arviz_stats.summary`` takes it (``pip install "arviz-stats[xarray]"``); ``arviz.summary`` does from
+        ArviZ 1.0 on, and earlier ones know no data trees. A position that is one array is called
+        ``position``; the leaves of a pytree have their path, joined by points.
         """
         # Imported here: arviz-base takes a second to load.
         from arviz_base import from_dict

@@ -21,6 +21,7 @@ from geodrift.driver._chain import Chunk
 from geodrift.driver._compiled_chain import CompiledChain
 from geodrift.driver._draw_length import DrawLength
 from geodrift.driver._draws import Draws, RunProgress
+from geodrift.driver._gradient_check import gradient_check
 from geodrift.driver._host_data import is_stream
 from geodrift.driver._kept_run import open_or_create, settings_of
 from geodrift.driver._memory import DrawMemory
@@ -29,8 +30,9 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._report import RunReport, run_report
 from geodrift.driver._run import Run
-from geodrift.driver._source import source_of
+from geodrift.driver._source import Source, source_of
 from geodrift.driver._start import PerChain, is_function, start_chains
+from geodrift.kernels._streams import GRADIENT_CHECK
 from geodrift.samplers import Sampler
 from geodrift.tuning import Adapted
 
@@ -43,7 +45,7 @@ def sample(
     sampler: Sampler,
     data: Any = None,
     *,
-    batch_size: int | None = None,
+    batch_size: int | str | None = None,
     batches: str = "rows",
     num_draws: int | None = None,
     seconds: float | None = None,
@@ -69,6 +71,8 @@ def sample(
             memory-mapped files; or an iterator of batches, of which each step takes one for each chain and
             inner step; or None when the estimator needs none.
         batch_size: B; None gives every step all of the data, or the iterator's batches as they are.
+            ``"auto"``, with ``step_size=None``: the smallest, of at most a tenth of the data, whose noise
+            does not slow the chain.
         batches: ``"rows"``: independent random rows, with or without replacement as the estimator says.
             ``"blocks"``: B neighbouring rows from a random place of the data, shuffled once: cheaper, and
             independent from step to step. ``"epochs"``: every row once before any comes again, in blocks that
@@ -115,13 +119,18 @@ def sample(
             " sampler.init and sampler.step in a loop of your own, or give the compiled sampler (SCIR)"
         )
     sampler, source = source_of(key, sampler, data, batch_size, batches)
-    tuned = None
+    # Of positions: what a warm-up finds moves in coordinates.
+    plain, tuned = sampler, None
+    if source.smaller and not is_automatic(sampler):
+        raise ValueError(
+            "batch_size = 'auto': it is chosen with the step size: give step_size=None, or a number"
+        )
     if is_automatic(sampler):
         sampler, tuned = settled(key, sampler, source, initial, num_warmup, checkpoint)
+        # The number of inner steps may be another, and with it the batches of a step, or their size.
+        sampler, source = source_of(key, sampler, data, tuned.batch_size or batch_size, batches)
     starts = initial
     if isinstance(tuned, Adapted):
-        # The number of inner steps may be another, and with it the batches of a step.
-        sampler, source = source_of(key, sampler, data, batch_size, batches)
         starts, num_warmup = PerChain(tuned.positions(num_chains)), max(num_warmup, tuned.warm_up)
     state, keys = start_chains(key, sampler, starts, num_chains)
     chain = CompiledChain(sampler, source, keys, state)
@@ -136,7 +145,8 @@ def sample(
     length = DrawLength(num_draws, seconds, num_warmup, thin)
     view = ProgressView(progress_console() if progress else None)
     draws = _carried_out(chain, length, run, callback, view)
-    report = run_report(draws.position, draws.info)
+    steps = thin * (getattr(tuned, "num_steps", None) or getattr(plain, "num_steps", 1))
+    report = _report_of(key, plain, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]
     for told in [line for found in speaking for line in found.warnings]:
         warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=2)
@@ -173,6 +183,14 @@ def _carried_out(
     if not (loop.done or loop.ended):
         raise KeyboardInterrupt(f"run {run.path} is kept: the same call of geodrift.sample goes on with it")
     return _draws(chain, memory)
+
+
+def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
+    report = run_report(draws.position, draws.info)
+    if report is None or not np.isnan(report.acceptance):
+        return report  # of a Metropolis test the acceptance tells
+    check = gradient_check(GRADIENT_CHECK.fold(key), sampler, source, draws.position, steps)
+    return report._replace(gradients=check)
 
 
 def _draws(chain: CompiledChain, memory: DrawMemory) -> Draws:

@@ -15,6 +15,9 @@ from geodrift.estimators import Rows
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.samplers import Sampler
 
+AUTO = "auto"
+LARGEST_SHARE = 0.1  # of the data, in a batch whose size is chosen
+
 
 class Source(NamedTuple):
     """Where batches come from."""
@@ -23,6 +26,7 @@ class Source(NamedTuple):
     data: PyTree  # on the device, as `draw_batch` reads them; None where batches come from the host
     host: HostData | Iterable | None
     sketch: Any  # arrays that tell other data from these
+    smaller: bool = False  # whether the batch size is to be chosen, up to that of ``batching``
 
     @property
     def compiled(self) -> Batching:
@@ -46,7 +50,7 @@ class Source(NamedTuple):
 
 
 def source_of(
-    key: RandomKey, sampler: Sampler, data: Any, batch_size: int | None, batches: str
+    key: RandomKey, sampler: Sampler, data: Any, batch_size: int | str | None, batches: str
 ) -> tuple[Sampler, Source]:
     """The sampler to run, and the source of its batches.
 
@@ -70,22 +74,24 @@ def source_of(
         raise ValueError(f"data has {size} rows: the estimator's data_size is {expected}; make them agree")
     if getattr(estimator, "takes_rows", False):
         tree = Rows(jnp.arange(size), tree)
-    if batch_size is None:
+    smaller = batch_size == AUTO
+    rows: Any = max(int(LARGEST_SHARE * size), 1) if smaller else batch_size
+    if rows is None:
         if host is not None:
             raise ValueError("batch_size = None: data that stay on the host need a batch_size")
         return sampler.on_all_data(), Source(Batching(size, None, True), tree, None, tree)
     replacement = getattr(estimator, "replacement", True)
-    batching = Batching(size, batch_size, replacement, batches, sampler.batch_axes)
+    batching = Batching(size, rows, replacement, batches, sampler.batch_axes)
     _check(batching, hasattr(estimator, "replacement"))
     if host is not None:
-        return sampler, Source(batching, None, HostData(tree), host.sketch())
-    return sampler, Source(batching, lay_out(key, tree, batching), None, tree)
+        return sampler, Source(batching, None, HostData(tree), host.sketch(), smaller)
+    return sampler, Source(batching, lay_out(key, tree, batching), None, tree, smaller)
 
 
-def _stream(sampler: Sampler, data: Iterable, batch_size: int | None, batches: str) -> Source:
+def _stream(sampler: Sampler, data: Iterable, batch_size: int | str | None, batches: str) -> Source:
     if batch_size is not None:
         raise ValueError(
-            f"batch_size = {batch_size}: an iterator's batches have their own size; leave it out"
+            f"batch_size = {batch_size!r}: an iterator's batches have their own size; leave it out"
         )
     if batches != SCHEMES[0]:
         raise ValueError(f"batches = {batches!r}: an iterator has its own order of batches; leave it out")
@@ -98,7 +104,7 @@ def _check(batching: Batching, says_replacement: bool) -> None:
     if not isinstance(size, int) or size < 1 or size > largest:
         raise ValueError(
             f"batch_size = {size!r}: must be a whole number from 1 to {largest}, the number of data;"
-            " None takes all of them at every step"
+            " None takes all of them at every step, 'auto' chooses it with step_size=None"
         )
     if batching.scheme == "rows":
         return

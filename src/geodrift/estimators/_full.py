@@ -2,10 +2,17 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
+
+
+def _with_jax_arrays(function: LogDensity) -> LogDensity:
+    """The function; if it is a pytree of arrays, of those that a compiled program takes as arguments."""
+    return jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, np.ndarray) else x, function)
 
 
 class Full(Estimator):
@@ -13,12 +20,14 @@ class Full(Estimator):
 
     Args:
         log_density: ``log_density(position)``: log of the unnormalised density with respect to the
-            manifold's own measure.
+            manifold's own measure. Samplers are compiled once for each function. Where the same function is
+            wanted of other numbers, give ``jax.tree_util.Partial(function, *arrays)`` or an Equinox module
+            that is called: its arrays are arguments of the compiled program and not a part of it.
         affine: Coordinates in which positions are given here, of R^n; None: positions are what
             ``log_density`` takes.
     """
 
-    log_density: LogDensity = eqx.field(static=True)
+    log_density: LogDensity = eqx.field(converter=_with_jax_arrays)
     affine: Affine | None = eqx.field(default=None, kw_only=True)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:

@@ -219,6 +219,7 @@ HOST_EPOCHS = SeededStreams("sample", 2, "pass over the data")
 # Numbers folded into JAX keys.
 ROW_ORDER = ReservedFold("the key of `sample`", "chain", _HALF - 1)
 PILOT = ReservedFold("the key of `sample`", "chain", _HALF - 2)
+GRADIENT_CHECK = ReservedFold("the key of `sample`", "chain", _HALF - 3)
 EPOCH_ORDER = ReservedFold("a chain's key of batches", "steps taken", _HALF - 1)
 SAM_VELOCITIES_START = ReservedFold("the key of seed and chain of a SAM", "steps taken", 2**31 - 1)
 KERNEL_NUMBER = ReservedFold("the key of a model's seed", "chain", _HALF - 1)

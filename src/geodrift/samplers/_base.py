@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from geodrift import _tree
 from geodrift._errors import Result, is_concrete
 from geodrift._types import Batch, Position, RandomKey, Tangent
-from geodrift.manifolds import Manifold
+from geodrift.manifolds import Manifold, Product
 from geodrift.schedules import as_schedule
 
 
@@ -114,8 +114,14 @@ def check_position(manifold: Manifold, position: Position, batched: bool = False
         batched: Whether there is a leading axis.
 
     Raises:
-        ValueError: The position is concrete and not on the manifold.
+        ValueError: The position is concrete and not on the manifold, or a pytree where the manifold is that
+            of one array.
     """
+    if not isinstance(manifold, Product) and not jax.tree_util.all_leaves([position]):
+        raise ValueError(
+            f"position is a {type(position).__name__}: {type(manifold).__name__} is the space of one array;"
+            " give geodrift.manifolds.Product with a manifold for each leaf"
+        )
     position = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), position)
     residual = jnp.max(jax.vmap(manifold.residual)(position)) if batched else manifold.residual(position)
     if is_concrete(residual) and not residual <= _tolerance(position):

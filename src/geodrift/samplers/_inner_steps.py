@@ -95,9 +95,21 @@ def inner_steps(
         prepared, estimator_state = estimator.prepare(keys[0], estimator_state, phase.position, batch)
         phase, outcome = _with_one_batch(inner_step, phase, prepared, ahead(keys[1:]))
         return phase, estimator_state, outcome
+    _check_batches(batch, steps)
     keys = jax.random.split(key, (steps, 2))
     inputs = keys[:, 0], ahead(keys[:, 1]), batch
     return _with_new_batches(estimator, inner_step, phase, estimator_state, inputs)
+
+
+def _check_batches(batch: Batch, steps: int) -> None:
+    """Raise ValueError unless there is a minibatch for each inner step."""
+    for leaf in jax.tree.leaves(batch):
+        if jnp.shape(leaf)[:1] != (steps,):
+            raise ValueError(
+                f"batch has an array of shape {jnp.shape(leaf)}: each of num_steps = {steps} inner steps"
+                f" takes a minibatch of its own; give leading axes [{steps}, batch], or the sampler"
+                " reuse_batch=True"
+            )
 
 
 def _with_one_batch(

@@ -19,13 +19,15 @@ from geodrift.manifolds import Euclidean
 from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 from geodrift.samplers._langevin import is_flat
 from geodrift.tuning._adapted import Adapted
+from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import Measured, choose
-from geodrift.tuning._curvature import extremes
-from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
+from geodrift.tuning._curvature import PRODUCTS, extremes
+from geodrift.tuning._noise import NO_NOISE, Noise, gradients_measured, measure_noise
 from geodrift.tuning._pilot import ROWS, lanczos_at
 from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._posterior_noise import has_posterior_noise, posterior_noise
-from geodrift.tuning._scales import Scales, scales_by_newton, scales_by_windows
+from geodrift.tuning._scales import Scales, scales_by_windows
+from geodrift.tuning._scales_of_data import scales_by_parts
 from geodrift.tuning._tune import dynamics_of
 from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
 
@@ -33,6 +35,9 @@ MOST_DIMENSIONS = 2048
 MEASURED = 3  # positions at which curvature and noise are measured
 WARM_UP = 20  # steps of the run's chains, each of a relaxation time
 MOST_INNER_STEPS = 64
+# Of V's deviation from its mean: noise that is stated too small here and too large there heats and cools, and
+# leaves variances as they are to first order (of a normal law, where V is a quadratic function).
+SCATTER = 0.25
 
 
 def adapts(sampler: Any, data: PilotData | None, starts: Position) -> bool:
@@ -67,13 +72,20 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
     if isinstance(sampler.estimator, Full):
         scales = scales_by_windows(key_scales, sampler.estimator, starts)
     else:
-        scales = scales_by_newton(key_scales, sampler.estimator, data, starts)
-    variances = None
+        scales = scales_by_parts(key_scales, sampler.estimator, data, starts)
+    variances, batch_size = None, None
     if isinstance(sampler, GMC):
         chosen = _exact(scales)
     else:
         scales, noise, variances = _with_noise(key_noise, sampler.estimator, scales, data)
-        chosen = _noisy(key_noise, sampler, scales, data, noise)
+        scales, largest = _with_curvature(key_noise, sampler.estimator, scales, data)
+        measured = Measured(largest, 1.0, scales.affine.layout.size, noise)
+        if data is not None and data.smaller:
+            batch_size = smallest_batch(dynamics_of(sampler), measured, data)
+            factor = data.factor(batch_size)
+            measured = measured._replace(noise=noise.times(factor))
+            variances = None if variances is None else factor * variances
+        chosen = _noisy(sampler, measured)
     widths = np.linalg.svd(scales.factor, compute_uv=False)
     return Adapted(
         sampler=type(sampler).__name__,
@@ -82,6 +94,8 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
         factor=scales.factor,
         starts=scales.starts,
         noise_variance=variances,
+        batch_size=batch_size,
+        gradients=scales.gradients,
         layout=scales.affine.layout,
         **chosen,
     )
@@ -119,10 +133,13 @@ def _with_noise(
     if data is None or not data.noisy:
         return scales, NO_NOISE, None
     if not has_posterior_noise(estimator):
-        return scales, _largest_noise(key, estimator.in_coordinates(scales.affine), scales, data), None
+        noise = _largest_noise(key, estimator.in_coordinates(scales.affine), scales, data)
+        taken = MEASURED * gradients_measured(scales.affine.layout.size, data)
+        return scales.after(taken), noise, None
     found = posterior_noise(key, estimator.in_coordinates(scales.affine), scales.coordinates, data)
     variances, axes = np.linalg.eigh(found.mean)
-    mean, largest, off = float(variances.mean()), float(variances.max()), found.deviation
+    mean, largest, off = float(variances.mean()), float(variances.max()), SCATTER * found.deviation
+    scales = scales.after(found.gradients)
     if isinstance(estimator.variance, Fisher):
         return scales.turned(axes), Noise(mean, mean, largest, off, off), np.maximum(variances, 0.0)
     return scales, Noise(mean, 0.0, 0.0, largest + off, largest - mean + off), None
@@ -139,12 +156,8 @@ def _largest_noise(key: RandomKey, estimator: Any, scales: Scales, data: PilotDa
     return Noise(*np.max(noises, axis=0).tolist())
 
 
-def _noisy(
-    key: RandomKey, sampler: Any, scales: Scales, data: PilotData | None, noise: Noise
-) -> dict[str, Any]:
-    dynamics, dim = dynamics_of(sampler), scales.affine.layout.size
-    largest = _largest_curvature(key, sampler.estimator.in_coordinates(scales.affine), scales, data)
-    chosen = choose(dynamics, Measured(largest, 1.0, dim, noise))
+def _noisy(sampler: Any, measured: Measured) -> dict[str, Any]:
+    chosen, noise = choose(dynamics_of(sampler), measured), measured.noise
     steps = sampler.num_steps
     if steps == 1:
         steps = min(max(math.ceil(chosen.relaxation), 1), MOST_INNER_STEPS)
@@ -156,20 +169,27 @@ def _noisy(
         "friction": chosen.friction,
         "num_steps": steps,
         "warm_up": WARM_UP * math.ceil(chosen.relaxation / steps),
-        "reason": f"limited by {limit} (curvature up to {largest:.3g}{told}; {dim} dimensions)",
+        "reason": (
+            f"limited by {limit} (curvature up to {measured.largest:.3g}{told}; {measured.dim} dimensions)"
+        ),
     }
 
 
-def _largest_curvature(key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None) -> float:
-    """At some positions within the mass, and at least 1."""
-    flat, largest = Euclidean(scales.affine.layout.size), 1.0
-    estimator, batch = estimator.on(flat), None
+def _with_curvature(
+    key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None
+) -> tuple[Scales, float]:
+    """The largest curvature at some positions within the mass, and at least 1."""
+    layout, largest = scales.affine.layout, 1.0
+    flat = Euclidean(layout.size)
+    estimator, batch, size = estimator.in_coordinates(scales.affine).on(flat), None, 0
     if data is not None and data.size:
         size = min(data.size, max(ROWS, data.batch_size or 0))
         batch = jax.tree.map(lambda a: a[0], data.rows(jax.random.fold_in(key, MEASURED), 1, size))
-    for number in range(MEASURED):
+    places = jnp.asarray(scales.coordinates[:MEASURED], scales.affine.centre.dtype)
+    state = estimator.init(key, places[0])  # of one centre: a constant in the gradient has no curvature
+    for number, y in enumerate(places):
         key_here = jax.random.fold_in(key, number)
-        y = jnp.asarray(scales.coordinates[number], scales.affine.centre.dtype)
-        of_all, _ = extremes(*lanczos_at(key_here, estimator, flat, y, estimator.init(key_here, y), batch))
+        of_all, _ = extremes(*lanczos_at(key_here, estimator, flat, y, state, batch))
         largest = max(largest, float(of_all))
-    return largest
+    whole = size and hasattr(estimator, "centre") and data.size
+    return scales.after(2 * MEASURED * min(PRODUCTS, layout.size) * size + whole), largest

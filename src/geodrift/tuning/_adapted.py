@@ -47,6 +47,10 @@ class Adapted(eqx.Module):
 
     layout: Layout = eqx.field(static=True)
     """Of a position."""
+    batch_size: int | None = eqx.field(static=True, default=None)
+    """B, where it was to be chosen."""
+    gradients: int | None = eqx.field(static=True, default=None)
+    """Of single data that the warm-up took before the run's chains; a product of a Hessian counts as two."""
 
     def apply(self, sampler: Any) -> InCoordinates:
         """The sampler in these coordinates."""
@@ -93,8 +97,9 @@ class Adapted(eqx.Module):
 
     def __str__(self) -> str:
         friction = "" if self.friction is None else f", friction {self.friction:.3g}"
+        batch = "" if self.batch_size is None else f", batch_size {self.batch_size}"
         return (
-            f"{self.sampler}: step_size {self.step_size:.3g}{friction}, num_steps {self.num_steps} in"
+            f"{self.sampler}: step_size {self.step_size:.3g}{friction}{batch}, num_steps {self.num_steps} in"
             f" coordinates that make all scales 1 (the widest direction is {self.widest:.3g} times the"
             f" narrowest); {self.reason}"
         )

@@ -5,7 +5,8 @@ samplers with friction, friction C (in brackets: for the first-order samplers):
 
 * discretisation: the relative error of a variance is :math:`h^2 \lambda / 4` [:math:`h \lambda / 2`]. The
   error of a sum over all coordinates grows with m while its standard deviation grows with :math:`\sqrt m`,
-  hence the fourth root [square root] of m in the limit;
+  hence the fourth root [square root] of m in the limit. Not where the integrator leaves a normal law as it is
+  (``"exact friction"``): there the error is that of what is not normal;
 * noise of variance V that is not subtracted raises the temperature by :math:`h V / 2C` [:math:`h V / 2`]: at
   most `MAX_HEATING`;
 * noise that is subtracted may be at most `MAX_SUBTRACTED` of the injected noise, since its estimates vary;
@@ -46,7 +47,7 @@ def choose(dynamics: str, measured: Measured) -> Choice:
     """The step size, and the friction of a sampler that has one.
 
     Args:
-        dynamics: ``"friction"``, ``"thermostat"`` or ``"first-order"``.
+        dynamics: ``"friction"``, ``"exact friction"``, ``"thermostat"`` or ``"first-order"``.
         measured: What the pilot measured.
     """
     if dynamics == "first-order":
@@ -79,6 +80,8 @@ def curvature_limit(dynamics: str, measured: Measured) -> float:
     """The largest step size that the curvature allows."""
     if dynamics == "first-order":
         return min(0.08, 0.3 / math.sqrt(measured.dim)) / measured.largest
+    if dynamics == "exact friction":
+        return 0.3 / math.sqrt(measured.largest)
     return min(0.3, 0.5 * measured.dim**-0.25) / math.sqrt(measured.largest)
 
 

@@ -22,6 +22,7 @@ from geodrift.estimators._affine import Affine, Layout
 
 ITERATIONS = 60
 _LENGTHS = 2.0 ** -np.arange(20)  # of a Newton step that are tried
+_SLOW = 0.25  # of the squared slope left by a step: above it the curvature is measured anew
 _SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
 _LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
 
@@ -35,6 +36,7 @@ class Climbed(NamedTuple):
         log_density: There, up to a constant.
         arrived: Whether it is within the mass.
         convex: Whether all curvatures of -log p are positive there.
+        passes: Gradients of the density that were taken; a product of its Hessian counts as two.
     """
 
     position: Float[np.ndarray, " d"]
@@ -42,6 +44,7 @@ class Climbed(NamedTuple):
     log_density: float
     arrived: bool
     convex: bool
+    passes: int
 
     @property
     def log_mass(self) -> float:
@@ -51,7 +54,13 @@ class Climbed(NamedTuple):
         return self.log_density + float(np.linalg.slogdet(self.factor)[1])
 
 
-def climb(estimator: Any, layout: Layout, start: Float[np.ndarray, " d"], most: int = ITERATIONS) -> Climbed:
+def climb(
+    estimator: Any,
+    layout: Layout,
+    start: Float[np.ndarray, " d"],
+    most: int = ITERATIONS,
+    factor: Float[np.ndarray, "d d"] | None = None,
+) -> Climbed:
     """Newton steps from a start.
 
     Args:
@@ -59,16 +68,20 @@ def climb(estimator: Any, layout: Layout, start: Float[np.ndarray, " d"], most: 
         layout: The position's.
         start: Its numbers.
         most: Steps, at most; with 0 the scales at the start are all that is found.
+        factor: Coordinates to begin with; None: those of the position, in which rounding hides the curvature
+            of directions that are more than a thousand times as wide as others.
 
     Raises:
         ValueError: The log density or its gradient is not finite at the start, or no curvature was met.
     """
     dtype = np.dtype(layout.dtypes[0])
-    position, factor, curved = np.asarray(start, np.float64), np.eye(len(start)), False
+    position, factor = np.asarray(start, np.float64), np.eye(len(start)) if factor is None else factor
+    curved, passes = False, 0
     for iteration in range(most + 1):
         value, gradient, hessian = (
             np.asarray(a, np.float64) for a in _expansion(estimator, _affine(position, factor, layout))
         )
+        passes += 1 + 2 * len(start)
         if iteration == 0 and not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise ValueError(
                 f"step_size = None: the log density at the start is {value:.3g} with a gradient of length"
@@ -88,18 +101,53 @@ def climb(estimator: Any, layout: Layout, start: Float[np.ndarray, " d"], most: 
         arrived = bool(slope @ slope <= len(slope)) and convex
         if arrived or iteration == most:
             break
-        values = np.asarray(_along(estimator, _affine(position, factor, layout), slope.astype(dtype)))
-        values = np.where(np.isfinite(values), values, -np.inf)
-        best = int(values.argmax())
-        if not values[best] > value:
+        moved = _steps(estimator, layout, position, factor, slope, value, convex)
+        passes += moved.passes
+        if moved.position is position:
             break
-        position = position + factor @ slope * _LENGTHS[best]
+        position = moved.position
     if not curved:
         raise ValueError(
             "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
             " it, or give a step size"
         )
-    return Climbed(position, factor, float(value), arrived, convex)
+    return Climbed(position, factor, float(value), arrived, convex, passes)
+
+
+class _Moved(NamedTuple):
+    position: Float[np.ndarray, " d"]
+    passes: int
+
+
+def _steps(
+    estimator: Any,
+    layout: Layout,
+    position: Float[np.ndarray, " d"],
+    factor: Float[np.ndarray, "d d"],
+    slope: Float[np.ndarray, " d"],
+    value: Any,
+    convex: bool,
+) -> _Moved:
+    """A step along the slope in coordinates, and more as long as each leaves a small part of the slope.
+
+    Their gradients are in the coordinates too: a Hessian, which costs as much as two gradients for every
+    dimension, is only worth it where the curvature has changed.
+    """
+    passes, dtype = 0, np.dtype(layout.dtypes[0])
+    while True:
+        values, slopes = (
+            np.asarray(a, np.float64)
+            for a in _along(estimator, _affine(position, factor, layout), slope.astype(dtype))
+        )
+        values = np.where(np.isfinite(values) & np.isfinite(slopes).all(axis=1), values, -np.inf)
+        passes += len(_LENGTHS)
+        best = int(values.argmax())
+        if not values[best] > value:
+            return _Moved(position, passes)
+        position, value = position + factor @ slope * _LENGTHS[best], values[best]
+        square, slope = slope @ slope, slopes[best]
+        if not convex or slope @ slope > _SLOW * square or slope @ slope <= len(slope):
+            return _Moved(position, passes)
 
 
 def _affine(position: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
@@ -122,11 +170,9 @@ def _expansion(
 
 
 @eqx.filter_jit
-def _along(estimator: Any, affine: Affine, step: Float[np.ndarray, " d"]) -> Float[Array, " lengths"]:
-    """The log density after some lengths of a step; NaN where the gradient is not finite."""
-
-    def value(length: Float[Array, ""]) -> Float[Array, ""]:
-        value, gradient = jax.value_and_grad(lambda y: estimator.value(affine(y)))(length * step)
-        return jnp.where(jnp.isfinite(gradient).all(), value, jnp.nan)
-
-    return jax.vmap(value)(jnp.asarray(_LENGTHS, step.dtype))
+def _along(
+    estimator: Any, affine: Affine, step: Float[np.ndarray, " d"]
+) -> tuple[Float[Array, " lengths"], Float[Array, "lengths d"]]:
+    """The log density and its gradient after some lengths of a step."""
+    at = jax.value_and_grad(lambda y: estimator.value(affine(y)))
+    return jax.vmap(lambda length: at(length * step))(jnp.asarray(_LENGTHS, step.dtype))

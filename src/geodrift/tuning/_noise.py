@@ -33,8 +33,17 @@ class Noise(NamedTuple):
     worst: float  # |V - stated| along the direction where it is largest
     worst_anisotropic: float  # |V - stated - (mean - stated) I| along the direction where it is largest
 
+    def times(self, factor: float) -> "Noise":
+        """Of batches whose noise variance is so many times as large."""
+        return Noise(*(factor * variance for variance in self))
+
 
 NO_NOISE = Noise(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def gradients_measured(numbers: int, data: PilotData) -> int:
+    """Gradients of single data that `measure_noise` takes at a position of so many numbers."""
+    return 2 * _pairs(numbers) + _BATCHES * min(data.batch_size, data.size)
 
 
 def measure_noise(
@@ -62,7 +71,7 @@ def measure_noise(
     if not data.noisy or data.size < 4:
         return NO_NOISE
     numbers = sum(x.size for x in jax.tree.leaves(position))
-    pairs = 2 * max(16, min(_PAIRS, _FLOATS // max(numbers, 1)) // 2)
+    pairs = _pairs(numbers)
     key_rows, key_batches, key_measure = jax.random.split(key, 3)
     rows = data.rows(key_rows, pairs, 2)
     batches = data.rows(key_batches, _BATCHES, min(data.batch_size, data.size))
@@ -70,6 +79,10 @@ def measure_noise(
         key_measure, estimator, manifold, position, estimator_state, rows, batches, jnp.asarray(data.scale(2))
     )
     return Noise(*(float(value) for value in values))
+
+
+def _pairs(numbers: int) -> int:
+    return 2 * max(16, min(_PAIRS, _FLOATS // max(numbers, 1)) // 2)
 
 
 @eqx.filter_jit

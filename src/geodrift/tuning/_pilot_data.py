@@ -15,10 +15,14 @@ class PilotData:
         data: A pytree of arrays with leading axis N, on the device or the host; None where there is none.
         batch_size: B of the run; None for all of the data.
         replacement: Whether the run's batches are drawn with replacement.
+        smaller: Whether the run's batch size is to be chosen, up to this one.
     """
 
-    def __init__(self, data: PyTree, batch_size: int | None, replacement: bool) -> None:
+    def __init__(
+        self, data: PyTree, batch_size: int | None, replacement: bool, smaller: bool = False
+    ) -> None:
         self.data, self.batch_size, self.replacement = data, batch_size, replacement
+        self.smaller = smaller
         leaves = jax.tree.leaves(data)
         self.size = leaves[0].shape[0] if leaves else 0
 
@@ -37,6 +41,12 @@ class PilotData:
         drawn = [random.choice(self.size, size, replace=False, shuffle=False) for _ in range(count)]
         index = np.stack(drawn)
         return jax.tree.map(lambda a: jnp.asarray(a[index]), self.data)
+
+    def factor(self, size: int) -> float:
+        """Noise variance of the run's batches, were they of ``size`` rows, divided by what it is."""
+        if self.replacement:
+            return self.batch_size / size
+        return (1 / size - 1 / self.size) / (1 / self.batch_size - 1 / self.size)
 
     def scale(self, size: int) -> float:
         """Noise variance of the run's batches divided by that of batches of ``size`` distinct rows."""

@@ -17,8 +17,11 @@ from geodrift._types import Batch, RandomKey
 from geodrift.estimators import ControlVariate, Minibatch
 from geodrift.tuning._pilot_data import PilotData
 
-POSITIONS = 8
-LEAST_ROWS, MOST_FLOATS = 2048, 2**22  # of all gradients at a position
+# V varies over the posterior, in some posteriors much: many positions with some rows each tell its mean
+# better than some positions with many rows.
+LEAST_POSITIONS, MOST_POSITIONS = 8, 32
+ROWS, OF_A_NUMBER = 2048, 4  # at a position at least, and for each dimension
+MOST_FLOATS = 2**23  # of all gradients
 
 
 class PosteriorNoise(NamedTuple):
@@ -26,12 +29,14 @@ class PosteriorNoise(NamedTuple):
 
     Attributes:
         mean: V's mean over the posterior, [d, d].
-        deviation: How far V at a position is from that, in the direction where it is farthest; mean over the
-            positions.
+        deviation: How far V at a position is from that, along the axis of the mean where it is farthest; mean
+            over the positions.
+        gradients: Of single data that were taken.
     """
 
     mean: Float[np.ndarray, "d d"]
     deviation: float
+    gradients: int
 
 
 def has_posterior_noise(estimator: Any) -> bool:
@@ -51,18 +56,21 @@ def posterior_noise(
         data: All of it, and the batch size.
     """
     dim = coordinates.shape[1]
-    number = min(data.size, max(LEAST_ROWS, MOST_FLOATS // dim))
-    rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, number))
+    number = min(data.size, max(ROWS, OF_A_NUMBER * dim))
+    positions = min(max(MOST_FLOATS // (number * dim), LEAST_POSITIONS), MOST_POSITIONS)
     # Of the mean of `number` distinct rows times N: that of a batch, and 0 where the batch were all of them.
     finite = 1.0 if data.replacement else 1.0 - data.batch_size / data.size
     scale = data.size**2 / data.batch_size * finite
     found = []
-    for place in coordinates[:POSITIONS]:
+    for place, key_here in zip(coordinates[:positions], jax.random.split(key, positions), strict=True):
+        rows = jax.tree.map(lambda a: a[0], data.rows(key_here, 1, number))
         y = jnp.asarray(place, estimator.affine.centre.dtype)
-        gradients = np.asarray(_terms(key, estimator, y, rows), np.float64)
+        gradients = np.asarray(_terms(key_here, estimator, y, rows), np.float64)
         found.append(scale * np.cov(gradients, rowvar=False).reshape(dim, dim))
     mean = np.mean(found, axis=0)
-    return PosteriorNoise(mean, float(np.mean([np.abs(np.linalg.eigvalsh(v - mean)).max() for v in found])))
+    axes = np.linalg.eigh(mean)[1]
+    off = [np.abs(np.einsum("ij,ik,kj->j", axes, v - mean, axes)).max() for v in found]
+    return PosteriorNoise(mean, float(np.mean(off)), number * len(found))
 
 
 @eqx.filter_jit

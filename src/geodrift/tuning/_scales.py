@@ -2,26 +2,21 @@
 
 Some chains climb from their starts (`_climb`). From exact gradients they then move in windows of Hamiltonian
 Monte Carlo (`_windows`), after each of which the coordinates are made anew from all chains' draws. From data
-of which a run takes minibatches the climb sees a part of them, whose mode is some standard deviations from
-the posterior's: Newton steps with the gradient of all data and the curvature of the part lead to it.
+of which a run takes minibatches the climb sees a part of them (`_scales_of_data`).
 """
 
 import math
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
-from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.tuning._climb import Climbed, climb
-from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._whole_density import WholeDensity
 from geodrift.tuning._windows import better_factor, run_window
 
 CHAINS = 4  # of the windows
@@ -30,9 +25,6 @@ NEGLIGIBLE = 15.0  # nats by which a mode's mass is below the best's, from which
 WINDOWS, DRAWS = 4, 75  # of each chain; in the first window a third is left out
 PATIENT_WINDOWS = 8  # where no climb arrived
 SPACING = 5  # draws between two starts of the run's chains from one chain of the windows
-STARTS = 64  # for the run's chains where there are no windows
-PART, OF_A_NUMBER = 2048, 16  # rows that a climb sees at least, and for each dimension
-NEWTON_STEPS, NEAR = 8, 0.01  # to the mode of all data; the squared gradient there, for each dimension
 
 
 class Scales(NamedTuple):
@@ -45,6 +37,7 @@ class Scales(NamedTuple):
         starts: Numbers of positions within the mass, [start, d].
         step_size: That the last window found; None where there was none.
         acceptance: Of the last window.
+        gradients: Of single data that were taken; None where there are no data.
     """
 
     affine: Affine
@@ -53,16 +46,21 @@ class Scales(NamedTuple):
     starts: Float[np.ndarray, "start d"]
     step_size: float | None = None
     acceptance: float | None = None
+    gradients: int | None = None
 
     @property
     def coordinates(self) -> Float[np.ndarray, "start d"]:
         """Of the starts."""
         return np.linalg.solve(self.factor, (self.starts - self.centre).T).T
 
+    def after(self, gradients: int) -> "Scales":
+        """The same after so many more gradients of single data."""
+        return self if self.gradients is None else self._replace(gradients=self.gradients + gradients)
+
     def turned(self, axes: Float[np.ndarray, "d d"]) -> "Scales":
         """The same with other axes: orthonormal columns."""
         factor = self.factor @ axes
-        return self._replace(factor=factor, affine=_affine(self.centre, factor, self.affine.layout))
+        return self._replace(factor=factor, affine=affine_of(self.centre, factor, self.affine.layout))
 
 
 def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scales:
@@ -77,7 +75,7 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
         ValueError: The log density is not finite at a start.
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
-    climbed, best = _climbed(estimator, layout, starts)
+    climbed, best = climbs(estimator, layout, starts)
     centre, factor, windows = best.position, best.factor, WINDOWS
     positions, log_step = _within(key, climbed[:CHAINS], best), math.log(0.5 * layout.size**-0.25)
     if not best.arrived:
@@ -86,7 +84,7 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
         centre, windows = positions.mean(axis=0), PATIENT_WINDOWS
         factor = climb(estimator, layout, positions[0], most=0).factor
     for number in range(windows):
-        affine = _affine(centre, factor, layout)
+        affine = affine_of(centre, factor, layout)
         start = np.linalg.solve(factor, (positions - centre).T).T.astype(layout.dtypes[0])
         window = run_window(
             jax.random.fold_in(key, number),
@@ -107,50 +105,8 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
     return Scales(affine, centre, factor, stored, math.exp(log_step), float(np.mean(window.acceptance)))
 
 
-def scales_by_newton(
-    key: RandomKey, estimator: LikelihoodEstimator, data: PilotData, starts: Position
-) -> Scales:
-    """From data whose gradients a run takes from minibatches.
-
-    Args:
-        key: Random key.
-        estimator: The log prior and the log likelihood.
-        data: All of it.
-        starts: As for `scales_by_windows`.
-
-    Raises:
-        ValueError: The log density is not finite at a start.
-    """
-    layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
-    size = max(PART, OF_A_NUMBER * layout.size)
-    whole = WholeDensity(estimator, jax.tree.map(jnp.asarray, data.data), 1.0)
-    part = whole
-    if data.size > 2 * size:
-        rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, size))
-        part = WholeDensity(estimator, rows, data.size / size)
-    _, best = _climbed(part, layout, starts)
-    position, factor = best.position, best.factor
-    value, gradient = _first_order(whole, _affine(position, factor, layout))
-    for _ in range(NEWTON_STEPS):
-        if gradient @ gradient <= NEAR * layout.size:
-            break
-        for length in (1.0, 0.5, 0.25, 0.125):
-            moved = position + length * factor @ gradient
-            new = _first_order(whole, _affine(moved, factor, layout))
-            if new[0] > value and np.isfinite(new[1]).all():
-                break
-        else:
-            break
-        position, (value, gradient) = moved, new
-        # The curvature of the part, at the new position.
-        factor = climb(part, layout, position, most=0).factor
-        gradient = _first_order(whole, _affine(position, factor, layout))[1]
-    normals = np.asarray(jax.random.normal(key, (STARTS, layout.size)), np.float64)
-    return Scales(_affine(position, factor, layout), position, factor, position + normals @ factor.T)
-
-
-def _climbed(estimator: Any, layout: Layout, starts: Position) -> tuple[list[Climbed], Climbed]:
-    """What the climbs found, and the mode of most mass."""
+def climbs(estimator: Any, layout: Layout, starts: Position) -> tuple[list[Climbed], Climbed]:
+    """What the climbs from the starts found, and the mode of most mass."""
     flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)
     flat = flat[: CLIMBS if layout.size <= SMALL else CHAINS]
     once = {start.tobytes(): climb(estimator, layout, start) for start in np.unique(flat, axis=0)}
@@ -173,16 +129,6 @@ def _within(key: RandomKey, climbed: list[Climbed], best: Climbed) -> Float[np.n
     )
 
 
-def _affine(centre: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
+def affine_of(centre: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
     dtype = np.dtype(layout.dtypes[0])
     return Affine(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
-
-
-def _first_order(density: Any, affine: Affine) -> tuple[float, Float[np.ndarray, " d"]]:
-    value, gradient = _value_and_gradient(density, affine)
-    return float(value), np.asarray(gradient, np.float64)
-
-
-@eqx.filter_jit
-def _value_and_gradient(density: Any, affine: Affine) -> tuple[Array, Array]:
-    return jax.value_and_grad(lambda y: density.value(affine(y)))(jnp.zeros_like(affine.centre))

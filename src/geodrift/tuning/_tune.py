@@ -16,13 +16,17 @@ from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD
+from geodrift.samplers._langevin import is_flat
 from geodrift.schedules import Jittered, WarmUp
+from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_start
 from geodrift.tuning._exact_kernel import Trajectories, find_trajectories
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import ROWS, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._windows import JITTER
+
+EXACT_FOR_NORMALS = ("ABOBA", "BAOAB")  # compositions that leave the positions of a normal law as they are
 
 
 class Tuned(eqx.Module):
@@ -48,6 +52,8 @@ class Tuned(eqx.Module):
     """What limited the step size."""
     num_steps: int | None = eqx.field(static=True, default=None)
     """L of a sampler with a Metropolis test; None: the sampler's own."""
+    batch_size: int | None = eqx.field(static=True, default=None)
+    """B, where it was to be chosen."""
 
     def apply(self, sampler: Any) -> Any:
         """The sampler with these numbers."""
@@ -68,6 +74,8 @@ class Tuned(eqx.Module):
         friction = "" if self.friction is None else f", friction {self.friction:.3g}"
         if self.num_steps is not None:
             friction = f", num_steps {self.num_steps}"
+        if self.batch_size is not None:
+            friction += f", batch_size {self.batch_size}"
         return (
             f"{self.sampler}: step_size {self.step_size:.3g}{friction}; {self.reason}; the widest direction"
             f" is forgotten in about {self.relaxation:.0f} inner steps"
@@ -91,8 +99,8 @@ def tune(
     curvature and :math:`\mu` the least, m the dimension, and V the noise variance that the estimator does not
     state, in the direction where it is largest, it chooses the largest h and the least C such that
 
-    * :math:`h \sqrt\lambda \le \min(0.3, m^{-1/4}/2)`, for first-order samplers
-      :math:`h \lambda \le \min(0.08, 0.3/\sqrt m)`;
+    * :math:`h \sqrt\lambda \le \min(0.3, m^{-1/4}/2)`, on R^n with ABOBA and BAOAB 0.3, for first-order
+      samplers :math:`h \lambda \le \min(0.08, 0.3/\sqrt m)`;
     * the noise that is not subtracted raises the temperature by :math:`h V / 2 C \le 0.04`;
     * :math:`C \ge \sqrt\mu` and :math:`C h \le 1`.
 
@@ -134,7 +142,11 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, nu
     pilot = run_pilot(key_pilot, estimator, manifold, initial, estimator_state, batch)
     noises = _noises(key_noise, estimator, manifold, pilot, estimator_state, data)
     dim = manifold.dim(_tree.shapes(initial))
-    measured = Measured(*pilot.typical, dim, noises[1])
+    measured, batch_size = Measured(*pilot.typical, dim, noises[1]), None
+    if data.smaller:
+        batch_size = smallest_batch(dynamics, measured, data)
+        noises = tuple(noise.times(data.factor(batch_size)) for noise in noises)
+        measured = measured._replace(noise=noises[1])
     chosen = choose(dynamics, measured)
     start = safe_start(dynamics, chosen, Measured(*pilot.curvatures[0], dim, noises[0]))
     growth_steps = max(num_warmup // 2, 0)
@@ -150,6 +162,7 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, nu
         curvature=measured.largest,
         noise_variance=measured.noise.mean,
         reason=_reason(chosen, measured),
+        batch_size=batch_size,
     )
 
 
@@ -183,7 +196,8 @@ def dynamics_of(sampler: Any) -> str:
     if isinstance(sampler, GSGNHT):
         return "thermostat"
     if isinstance(sampler, SGGMC):
-        return "friction"
+        exact = is_flat(sampler.manifold) and sampler.composition in EXACT_FOR_NORMALS
+        return "exact friction" if exact else "friction"
     if isinstance(sampler, SGLD) and sampler.metric is None:
         return "first-order"
     raise ValueError(

@@ -1,0 +1,179 @@
+r"""Draws against the gradients of their target: what no diagnostic of the draws alone can see.
+
+For a vector field F on a closed manifold, tangent to it and not growing too fast, draws have the target's law
+p only if :math:`E[F \cdot \nabla \log p + \mathrm{div} F] = 0` (Stein's identity). With P the projection to
+the tangent space, m the mean and a unit vector a,
+
+* :math:`F = P a` tells the shift of the mean along a;
+* :math:`F = (a \cdot (x - m)) P a` tells the error of the variance along a: on R^n, of a normal law,
+  :math:`-E[F \cdot \nabla \log p]` is the draws' variance over the target's.
+
+Gradients of minibatches serve as well as exact ones, if their batches are not those that moved the chain.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift._convergence import ess
+from geodrift._types import Position, RandomKey
+from geodrift.driver._closed_part import ClosedPart
+from geodrift.driver._source import Source
+from geodrift.driver._target_gradient import TargetGradient, target_gradient
+
+MOST_DIMENSIONS = 128
+LEAST_GRADIENTS, MOST_GRADIENTS = 256, 4096
+SHARE = 8  # of the run's own gradients, one in so many
+LEAST_TANGENT = 0.1  # of a direction's square, on average, for it to be looked along
+MOST_OFF = 0.1  # of a variance, or of a standard deviation, beyond
+ERRORS = 3.0  # Monte Carlo standard errors
+
+
+class GradientCheck(NamedTuple):
+    """The draws' law against the gradients of the target, along the directions in which it is least right.
+
+    Attributes:
+        variance: Of the draws over the target's; exact of a normal law.
+        variance_error: Its Monte Carlo standard error.
+        variance_along: The number of the position that is most of the direction.
+        shift: Of the draws' mean, in standard deviations.
+        shift_error: Its Monte Carlo standard error.
+        shift_along: As ``variance_along``.
+    """
+
+    variance: float
+    variance_error: float
+    variance_along: str
+    shift: float
+    shift_error: float
+    shift_along: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against the draws, and what to do; empty where nothing does."""
+        told, remedy = [], "; take a smaller step_size, a larger batch, or step_size=None"
+        if abs(self.variance - 1) > MOST_OFF + ERRORS * self.variance_error:
+            told.append(
+                f"by the target's gradients at the draws, their variance along {self.variance_along} is"
+                f" {max(self.variance, 0.0):.2f} times the target's, with an error of"
+                f" {self.variance_error:.2f}{remedy}"
+            )
+        if abs(self.shift) > MOST_OFF + ERRORS * self.shift_error:
+            told.append(
+                f"by the target's gradients at the draws, their mean along {self.shift_along} is"
+                f" {abs(self.shift):.2f} standard deviations off, with an error of {self.shift_error:.2f}"
+                f"{remedy}"
+            )
+        return told
+
+    def __str__(self) -> str:
+        return (
+            f"variances by the gradients at worst {max(self.variance, 0.0):.2f} \u00b1"
+            f" {self.variance_error:.2f} times the target's"
+        )
+
+
+def gradient_check(
+    key: RandomKey, sampler: Any, source: Source, position: Position, steps: int
+) -> GradientCheck | None:
+    """The check.
+
+    Args:
+        key: Random key.
+        sampler: Of the run, of positions and not of coordinates.
+        source: Of the run's batches.
+        position: The draws, leading axes [chain, draw].
+        steps: Gradients that the run took for each draw; the check takes an eighth as many.
+
+    Returns:
+        None where the target's gradients are not to be had, or no part of the position has a closed manifold.
+    """
+    part = ClosedPart.of(sampler.manifold, position)
+    if not 0 < part.size <= MOST_DIMENSIONS:
+        return None
+    flat = np.asarray(jax.vmap(jax.vmap(part.flat))(position), np.float64)
+    chains, draws = flat.shape[:2]
+    early = flat[:, : draws // 2].reshape(-1, part.size)
+    centre = early.mean(axis=0)
+    nearest = np.unravel_index(np.argmin(((flat - centre) ** 2).sum(axis=2)), (chains, draws))
+    near = jax.tree.map(lambda x: jnp.asarray(x[nearest]), position)
+    target = target_gradient(getattr(sampler, "estimator", None), source, near)
+    if target is None:
+        return None
+    # Directions come from the first half and are looked along in the second: along one that was chosen for
+    # its variance, that of the same draws is too large.
+    axes = np.linalg.eigh(np.atleast_2d(np.cov(early, rowvar=False)))[1].T
+    taken = chains * draws * steps
+    number = min(max(taken // SHARE, LEAST_GRADIENTS), taken // 2, MOST_GRADIENTS) // chains
+    take = np.unique(np.linspace(draws // 2, draws - 1, max(number, 4)).astype(int))
+    late = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[:, take]), position)
+    shifts, products, squares = _fields(key, target, part, centre, axes, late)
+    tangent = squares.mean(axis=(0, 1))
+    seen = tangent > LEAST_TANGENT
+    widths = (flat[:, take] @ axes.T).std(axis=(0, 1))
+    names = part.names(position)[np.argmax(np.abs(axes), axis=1)][seen]
+    variance = _least_right(products[..., seen] / tangent[seen], names)
+    shift = _least_right(shifts[..., seen] * widths[seen], names)
+    if variance is None or shift is None:
+        return None
+    excess, error, along = variance
+    return GradientCheck(1 + excess, error, along, *shift)
+
+
+def _least_right(
+    terms: Float[np.ndarray, "chain draw direction"], names: np.ndarray
+) -> tuple[float, float, str] | None:
+    """The mean that is farthest from 0 for its error, the error, and the name of its direction."""
+    if terms.size == 0 or not np.isfinite(terms).all():
+        return None
+    mean = terms.mean(axis=(0, 1))
+    error = terms.std(axis=(0, 1)) / np.sqrt(np.maximum(ess(terms, "mean"), 1.0))
+    worst = int(np.argmax(np.abs(mean) - ERRORS * error))
+    return float(mean[worst]), float(error[worst]), str(names[worst])
+
+
+def _fields(
+    key: RandomKey,
+    target: TargetGradient,
+    part: ClosedPart,
+    centre: Float[np.ndarray, " n"],
+    axes: Float[np.ndarray, "k n"],
+    draws: Position,
+) -> tuple[Float[np.ndarray, "chain draw k"], ...]:
+    """Stein's terms of both fields, and the squares of the directions' tangent parts, at each draw."""
+    dtype = jax.tree.leaves(draws)[0].dtype
+    numbers = (jnp.asarray(centre, dtype), jnp.asarray(axes, dtype), jnp.asarray(part.eigenvalues, dtype))
+    by_draw = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), draws)
+    found = _compiled_fields(key, target, part, numbers, by_draw)
+    return tuple(np.swapaxes(np.asarray(a, np.float64), 0, 1) for a in found)
+
+
+@eqx.filter_jit
+def _compiled_fields(
+    key: RandomKey,
+    target: TargetGradient,
+    part: ClosedPart,
+    numbers: tuple[Float[Array, " n"], Float[Array, "k n"], Float[Array, " n"]],
+    by_draw: Position,
+) -> tuple[Float[Array, "draw chain k"], ...]:
+    centre, axes, eigenvalues = numbers
+
+    def of_draw(key: RandomKey, position: Position) -> tuple[Float[Array, " k"], ...]:
+        x = part.flat(position)
+        tangents = jax.vmap(lambda a: part.to_tangent(x, a))(axes)
+        # The divergence of P a is the Laplacian of a . x.
+        shift = tangents @ part.flat(target(key, position)) - axes @ (eigenvalues * x)
+        squares = jnp.sum(tangents**2, axis=1)
+        return shift, -(axes @ (x - centre)) * shift - squares, squares
+
+    def of_chains(inputs: tuple[RandomKey, Position]) -> tuple[Float[Array, "chain k"], ...]:
+        key, positions = inputs
+        keys = jax.random.split(key, jax.tree.leaves(positions)[0].shape[0])
+        return jax.vmap(of_draw)(keys, positions)
+
+    keys = jax.random.split(key, jax.tree.leaves(by_draw)[0].shape[0])
+    return jax.lax.map(of_chains, (keys, by_draw))

@@ -1,0 +1,113 @@
+"""Draws against the gradients of their target: exact draws pass, and others are off by what they are off."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from correctness.target import rejection
+from geodrift.distributions import VonMisesFisher
+from geodrift.driver._gradient_check import gradient_check
+from geodrift.driver._source import source_of
+from geodrift.driver._target_gradient import target_gradient
+from geodrift.estimators import ControlVariate, Full, Minibatch
+from geodrift.manifolds import Box, Euclidean, Product, Sphere, Stiefel
+
+KEY = jax.random.key(11)
+CHAINS, DRAWS = 4, 4000
+
+
+def checked(manifold, log_density, draws):
+    sampler = gd.samplers.SGLD(Full(log_density), manifold, 0.1)
+    return gradient_check(KEY, sampler, source_of(KEY, sampler, None, None, "rows")[1], draws, 100)
+
+
+def many(draw):
+    return jax.vmap(jax.vmap(draw))(jax.random.split(jax.random.key(2), (CHAINS, DRAWS)))
+
+
+def assert_passes(found):
+    assert abs(found.variance - 1) < 4 * found.variance_error
+    assert abs(found.shift) < 4 * found.shift_error
+    assert found.variance_error < 0.06
+    assert not found.warnings
+
+
+FACTOR = jnp.array([[1.0, 0.0, 0.0], [-3.0, 5.0, 0.0], [0.1, 0.2, 0.01]])
+
+
+def normal_density(x):
+    return -0.5 * jnp.sum(jnp.linalg.solve(FACTOR, x) ** 2)
+
+
+@pytest.mark.parametrize("width", [1.0, 1.15, 0.85])
+def test_a_normal(width):
+    draws = many(lambda key: width * FACTOR @ jax.random.normal(key, (3,)))
+    found = checked(Euclidean(3), normal_density, draws)
+    assert abs(found.variance / width**2 - 1) < 4 * found.variance_error
+    assert bool(found.warnings) == (width != 1.0)
+
+
+def test_a_shift_of_the_narrowest_direction():
+    off = FACTOR @ jnp.array([0.0, 0.0, 0.3])
+    found = checked(Euclidean(3), normal_density, many(lambda k: off + FACTOR @ jax.random.normal(k, (3,))))
+    assert abs(abs(found.shift) - 0.3) < 4 * found.shift_error
+    assert any("mean" in told for told in found.warnings)
+
+
+@pytest.mark.parametrize("concentration", [0.5, 5.0, 100.0])
+def test_von_mises_fisher(concentration):
+    mu = jnp.array([0.6, 0.0, 0.8, 0.0])
+
+    def density(x):
+        return concentration * mu @ x
+
+    assert_passes(checked(Sphere(4), density, many(VonMisesFisher(mu, concentration).sample)))
+    hotter = VonMisesFisher(mu, concentration / 1.5 if concentration > 1 else 3.0)
+    assert checked(Sphere(4), density, many(hotter.sample)).warnings
+
+
+def test_uniform_frames():
+    assert_passes(checked(Stiefel(4, 2), lambda x: 0.0 * jnp.sum(x), many(Stiefel(4, 2).random_point)))
+
+
+def test_matrix_langevin():
+    parameter = jnp.array([[2.0, 0.4], [0.0, -1.0], [0.6, 2.0], [0.0, 0.0]])
+    largest = jnp.sum(jnp.linalg.svd(parameter, compute_uv=False))
+    frames = Stiefel(4, 2).random_point
+    draws = many(rejection(frames, lambda x: jnp.sum(parameter * x) - largest))
+    assert_passes(checked(Stiefel(4, 2), lambda x: jnp.sum(parameter * x), draws))
+    assert checked(Stiefel(4, 2), lambda x: 0.6 * jnp.sum(parameter * x), draws).warnings
+
+
+def test_leaves_with_a_wall_are_left_out():
+    manifold = Product({"a": Sphere(3), "b": Box(jnp.zeros(1), jnp.ones(1))})
+
+    def draw(key):
+        one, other = jax.random.split(key)
+        return {"a": Sphere(3).random_point(one), "b": jax.random.uniform(other, (1,))}
+
+    assert_passes(checked(manifold, lambda p: 0.0 * jnp.sum(p["a"]), many(draw)))
+    assert checked(Box(jnp.zeros(1), jnp.ones(1)), lambda b: 0.0 * b[0], many(lambda k: draw(k)["b"])) is None
+
+
+@pytest.mark.parametrize("kind", [Minibatch, ControlVariate])
+def test_gradients_of_minibatches_have_the_mean_of_all_data(kind):
+    data = jnp.asarray(np.random.default_rng(0).normal(size=(300, 2)), jnp.float32)
+
+    def log_likelihood(x, batch):
+        return -jnp.cosh(batch @ x)
+
+    def log_prior(x):
+        return -0.5 * jnp.sum(x**2)
+
+    estimator = kind(log_likelihood, log_prior, data if kind is ControlVariate else 300)
+    sampler = gd.samplers.SGLD(estimator, Euclidean(2), 0.1)
+    sampler, source = source_of(KEY, sampler, data, 20, "rows")
+    target = target_gradient(sampler.estimator, source, jnp.array([0.1, -0.2]))
+    place = jnp.array([0.4, 0.3])
+    found = np.asarray(jax.vmap(lambda key: target(key, place))(jax.random.split(KEY, 4000)))
+    exact = jax.grad(lambda x: log_prior(x) + jnp.sum(log_likelihood(x, data)))(place)
+    error = found.std(axis=0) / np.sqrt(len(found))
+    assert np.all(np.abs(found.mean(axis=0) - exact) < 4 * error)
