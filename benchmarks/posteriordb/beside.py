@@ -4,7 +4,7 @@
 
 Programs: ``hmc`` and ``sghmc`` are ours, of `check.py` (``sghmc`` by minibatches, ``batch_size="auto"``,
 where data are independent); ``nuts`` is NumPyro's; ``blackjax-nuts`` and ``blackjax-mclmc`` are
-BlackJAX's with their adaptation, where it is installed. 4 chains of 2,000 draws from the same normal
+BlackJAX's with their adaptation, where it (1.7) is installed. 4 chains of 2,000 draws from the same normal
 starts, 1,000 warm-up steps of the others; float32, one process a run. ``ess`` is the least of any
 parameter, ``cpu`` the processor seconds of a first call in the process, compilation and warm-up counted,
 ``cpu_again`` those of a second with another seed, which compiles nothing; ``over`` as in `check.py`:
@@ -86,17 +86,17 @@ def blackjax_mclmc(log_density, key, start):
         key_start, key_adapt, key_sample = jax.random.split(key, 3)
         state = blackjax.mcmc.mclmc.init(position=position, logdensity_fn=log_density, rng_key=key_start)
 
-        def kernel(inverse_mass_matrix):
-            return blackjax.mcmc.mclmc.build_kernel(
-                logdensity_fn=log_density,
-                integrator=blackjax.mcmc.integrators.isokinetic_mclachlan,
-                inverse_mass_matrix=inverse_mass_matrix,
-            )
-
+        kernel = blackjax.mcmc.mclmc.build_kernel()
         state, found, _ = blackjax.mclmc_find_L_and_step_size(
-            mclmc_kernel=kernel, num_steps=MCLMC_STEPS * WARM_UP, state=state, rng_key=key_adapt
+            mclmc_kernel=kernel,
+            num_steps=MCLMC_STEPS * WARM_UP,
+            state=state,
+            rng_key=key_adapt,
+            logdensity_fn=log_density,
         )
-        step = kernel(found.inverse_mass_matrix)
+        step = functools.partial(
+            kernel, logdensity_fn=log_density, inverse_mass_matrix=found.inverse_mass_matrix
+        )
 
         def one(state, key):
             def inner(state, key):

@@ -17,7 +17,8 @@ Posteriors of [posteriordb](https://github.com/stan-dev/posteriordb) against the
 `benchmarks/posteriordb/beside.py` and `page.py`. 4 chains of 2,000 draws from normal starts, in float32, on
 two cores. Ours are `HMC(Full(log_density), Euclidean(d), step_size=None)` and, where data are independent,
 `SGHMC` with a control variate, `step_size=None` and `batch_size="auto"`; the others have 1,000 steps of their
-own warm-up. MCLMC has no Metropolis test and ten steps for each draw.
+own warm-up. MCLMC has no Metropolis test and ten steps for each draw. A cell without a number was not
+measured (NUTS takes minutes there), or, of SGHMC, its data are not independent.
 
 ## Are they right?
 
