@@ -105,7 +105,7 @@ def test_gradients_of_minibatches_have_the_mean_of_all_data(kind):
     estimator = kind(log_likelihood, log_prior, data if kind is ControlVariate else 300)
     sampler = gd.samplers.SGLD(estimator, Euclidean(2), 0.1)
     sampler, source = source_of(KEY, sampler, data, 20, "rows")
-    target = target_gradient(sampler.estimator, source, jnp.array([0.1, -0.2]))
+    target = target_gradient(KEY, sampler.estimator, source, jnp.array([0.1, -0.2]))
     place = jnp.array([0.4, 0.3])
     found = np.asarray(jax.vmap(lambda key: target(key, place))(jax.random.split(KEY, 4000)))
     exact = jax.grad(lambda x: log_prior(x) + jnp.sum(log_likelihood(x, data)))(place)

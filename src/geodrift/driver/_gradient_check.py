@@ -101,7 +101,7 @@ def gradient_check(
     centre = early.mean(axis=0)
     nearest = np.unravel_index(np.argmin(((flat - centre) ** 2).sum(axis=2)), (chains, draws))
     near = jax.tree.map(lambda x: jnp.asarray(x[nearest]), position)
-    target = target_gradient(getattr(sampler, "estimator", None), source, near)
+    target = target_gradient(key, getattr(sampler, "estimator", None), source, near)
     if target is None:
         return None
     # Directions come from the first half and are looked along in the second: along one that was chosen for

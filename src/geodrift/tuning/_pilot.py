@@ -127,6 +127,7 @@ def lanczos_at(
     estimator_state: Any,
     batch: Batch,
 ) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
+    """`lanczos` with the gradient of a batch, compiled."""
     prepared, _ = estimator.prepare(key, estimator_state, position, batch)
     return lanczos(key, estimator, manifold, position, prepared)
 

@@ -47,7 +47,7 @@ def has_posterior_noise(estimator: Any) -> bool:
 def posterior_noise(
     key: RandomKey, estimator: Any, coordinates: Float[np.ndarray, "p d"], data: PilotData
 ) -> PosteriorNoise:
-    """V at some positions, from the gradients of all data, or of many.
+    """V at some positions, each from the gradients of other rows of the data.
 
     Args:
         key: Random key.

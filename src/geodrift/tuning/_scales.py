@@ -130,5 +130,6 @@ def _within(key: RandomKey, climbed: list[Climbed], best: Climbed) -> Float[np.n
 
 
 def affine_of(centre: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
+    """The map from coordinates to positions, in the positions' dtype."""
     dtype = np.dtype(layout.dtypes[0])
     return Affine(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
