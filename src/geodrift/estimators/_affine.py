@@ -53,6 +53,14 @@ class Affine(eqx.Module):
     factor: Float[Array, "d d"]
     layout: Layout = eqx.field(static=True)
 
+    @classmethod
+    def of(
+        cls, centre: Float[np.ndarray, " d"], factor: Float[np.ndarray, "d d"], layout: Layout
+    ) -> "Affine":
+        """The map of numbers in float64, in the positions' dtype."""
+        dtype = layout.dtypes[0]
+        return cls(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
+
     def __call__(self, coordinates: Float[Array, " d"]) -> Position:
         """The position of the coordinates."""
         # Products of float32 may be rounded to fewer digits where the default allows it.

@@ -59,7 +59,9 @@ class Adapted(eqx.Module):
         dtype = self.layout.dtypes[0]
         variance = None if self.noise_variance is None else jnp.asarray(self.noise_variance, dtype)
         steps = {"step_size": step_size, "num_steps": self.num_steps}
-        return whitened(sampler, self._affine(), variance, **steps, **friction)
+        return whitened(
+            sampler, Affine.of(self.centre, self.factor, self.layout), variance, **steps, **friction
+        )
 
     def positions(self, num_chains: int) -> Position:
         """Where the chains of the run start, leading axis [chain]."""
@@ -89,11 +91,6 @@ class Adapted(eqx.Module):
         """The record of these fields."""
         arrays: dict[str, Any] = {name: np.array(v) if isinstance(v, list) else v for name, v in told.items()}
         return cls(**arrays, layout=layout)
-
-    def _affine(self) -> Affine:
-        """The coordinates, in the positions' dtype."""
-        centre, factor = (jnp.asarray(a, self.layout.dtypes[0]) for a in (self.centre, self.factor))
-        return Affine(centre, factor, self.layout)
 
     def __str__(self) -> str:
         friction = "" if self.friction is None else f", friction {self.friction:.3g}"

@@ -79,7 +79,7 @@ def climb(
     curved, passes = False, 0
     for iteration in range(most + 1):
         value, gradient, hessian = (
-            np.asarray(a, np.float64) for a in _expansion(estimator, _affine(position, factor, layout))
+            np.asarray(a, np.float64) for a in _expansion(estimator, Affine.of(position, factor, layout))
         )
         passes += 1 + 2 * len(start)
         if iteration == 0 and not (np.isfinite(value) and np.isfinite(gradient).all()):
@@ -137,7 +137,7 @@ def _steps(
     while True:
         values, slopes = (
             np.asarray(a, np.float64)
-            for a in _along(estimator, _affine(position, factor, layout), slope.astype(dtype))
+            for a in _along(estimator, Affine.of(position, factor, layout), slope.astype(dtype))
         )
         values = np.where(np.isfinite(values) & np.isfinite(slopes).all(axis=1), values, -np.inf)
         passes += len(_LENGTHS)
@@ -148,11 +148,6 @@ def _steps(
         square, slope = slope @ slope, slopes[best]
         if not convex or slope @ slope > _SLOW * square or slope @ slope <= len(slope):
             return _Moved(position, passes)
-
-
-def _affine(position: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
-    dtype = np.dtype(layout.dtypes[0])
-    return Affine(jnp.asarray(position.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
 
 
 @eqx.filter_jit

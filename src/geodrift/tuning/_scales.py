@@ -60,7 +60,7 @@ class Scales(NamedTuple):
     def turned(self, axes: Float[np.ndarray, "d d"]) -> "Scales":
         """The same with other axes: orthonormal columns."""
         factor = self.factor @ axes
-        return self._replace(factor=factor, affine=affine_of(self.centre, factor, self.affine.layout))
+        return self._replace(factor=factor, affine=Affine.of(self.centre, factor, self.affine.layout))
 
 
 def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scales:
@@ -84,7 +84,7 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
         centre, windows = positions.mean(axis=0), PATIENT_WINDOWS
         factor = climb(estimator, layout, positions[0], most=0).factor
     for number in range(windows):
-        affine = affine_of(centre, factor, layout)
+        affine = Affine.of(centre, factor, layout)
         start = np.linalg.solve(factor, (positions - centre).T).T.astype(layout.dtypes[0])
         window = run_window(
             jax.random.fold_in(key, number),
@@ -127,9 +127,3 @@ def _within(key: RandomKey, climbed: list[Climbed], best: Climbed) -> Float[np.n
             for found, normal in zip(climbed, normals, strict=True)
         ]
     )
-
-
-def affine_of(centre: np.ndarray, factor: np.ndarray, layout: Layout) -> Affine:
-    """The map from coordinates to positions, in the positions' dtype."""
-    dtype = np.dtype(layout.dtypes[0])
-    return Affine(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)

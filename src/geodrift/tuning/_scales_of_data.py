@@ -16,7 +16,7 @@ from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.tuning._climb import Climbed, climb
 from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._scales import Scales, affine_of, climbs
+from geodrift.tuning._scales import Scales, climbs
 from geodrift.tuning._whole_density import WholeDensity
 
 FEW, FEW_OF_A_NUMBER = 512, 8  # rows that a climb sees first at least, and for each dimension
@@ -60,7 +60,7 @@ def scales_by_parts(
         gradients += _rows(part) * best.passes
     normals = np.asarray(jax.random.normal(key, (STARTS, layout.size)), np.float64)
     return Scales(
-        affine_of(best.position, best.factor, layout),
+        Affine.of(best.position, best.factor, layout),
         best.position,
         best.factor,
         best.position + normals @ best.factor.T,
@@ -93,7 +93,7 @@ class _Search:
     def _at(self, position: Float[np.ndarray, " d"]) -> tuple[float, Float[np.ndarray, " d"]]:
         """The log density, and its gradient in coordinates."""
         self.gradients += _rows(self.density)
-        value, gradient = _value_and_gradient(self.density, affine_of(position, self.factor, self.layout))
+        value, gradient = _value_and_gradient(self.density, Affine.of(position, self.factor, self.layout))
         return float(value), np.asarray(gradient, np.float64)
 
 
