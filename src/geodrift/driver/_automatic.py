@@ -11,7 +11,7 @@ from geodrift._types import Position, RandomKey
 from geodrift.driver._host_data import HostData
 from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
-from geodrift.driver._start import first_positions
+from geodrift.driver._start import PerChain, first_positions
 from geodrift.estimators._affine import Layout
 from geodrift.kernels._streams import PILOT
 from geodrift.samplers import Sampler
@@ -51,9 +51,10 @@ def settled(
     source: Source,
     initial: Any,
     num_warmup: int,
+    num_chains: int,
     checkpoint: str | PathLike | None,
-) -> tuple[Sampler, Tuned | Adapted]:
-    """The sampler with numbers, and the record of them.
+) -> tuple[Sampler, Tuned | Adapted, Any]:
+    """The sampler with numbers, the record of them, and where the run's chains start, as ``initial``.
 
     Args:
         key: The run's.
@@ -61,26 +62,29 @@ def settled(
         source: Where the pilot's rows come from.
         initial: As `geodrift.sample` takes it.
         num_warmup: Steps of warm-up.
+        num_chains: Of the run.
         checkpoint: The run's directory. Numbers kept there are taken: another machine could round a pilot
             differently, and the run would not go on to the same bits.
     """
     kept = {} if checkpoint is None else kept_settings(checkpoint)
     rows = pilot_data(source) if source.host is None else None
     starts = float_positions(first_positions(key, sampler, initial, CLIMBS))
+    layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
+    found: Tuned | Adapted
     if adapts(sampler, rows, starts):
         if "tuned" in kept:
-            found = Adapted.from_dict(kept["tuned"], Layout.of(jax.tree.map(lambda x: x[0], starts)))
+            found = Adapted.from_dict(kept["tuned"], layout)
         else:
             found = adapt(PILOT.fold(key), sampler, rows, starts)
             say(f"geodrift: chosen in a warm-up for {found}")
-        return found.apply(sampler), found
-    if "tuned" in kept:
-        tuned = Tuned(**kept["tuned"])
+    elif "tuned" in kept:
+        found = Tuned.from_dict(kept["tuned"])
     else:
-        start = jax.tree.map(lambda x: x[0], starts)
-        tuned = tune_on(PILOT.fold(key), sampler, pilot_data(source), start, num_warmup)
-        say(f"geodrift: chosen by a pilot for {tuned}")
-    return tuned.apply(sampler), tuned
+        found = tune_on(PILOT.fold(key), sampler, pilot_data(source), starts, num_warmup)
+        say(f"geodrift: chosen by a pilot for {found}")
+    if found.starts is not None:
+        initial = PerChain(layout.positions(found.starts, num_chains))
+    return found.apply(sampler), found, initial
 
 
 def float_positions(positions: Position) -> Position:

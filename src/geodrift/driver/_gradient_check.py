@@ -55,7 +55,8 @@ class GradientCheck(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """What speaks against the draws, and what to do; empty where nothing does."""
-        told, remedy = [], "; take a smaller step_size, a larger batch, or step_size=None"
+        told = []
+        remedy = "; take a smaller step_size, a larger batch, or step_size=None where a step was given"
         if abs(self.variance - 1) > MOST_OFF + ERRORS * self.variance_error:
             told.append(
                 f"by the target's gradients at the draws, their variance along {self.variance_along} is"

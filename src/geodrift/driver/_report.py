@@ -51,6 +51,7 @@ class RunReport(NamedTuple):
             told.append(
                 f"R-hat is {self.rhat:.3g} ({self.worst}), above {MOST_RHAT}: the chains have not met, or not"
                 " come to rest; take more warm-up and more draws, other starts, or step_size=None"
+                " where a step was given"
             )
         if not self.ess >= LEAST_ESS:
             told.append(
@@ -60,7 +61,7 @@ class RunReport(NamedTuple):
         if self.acceptance < LEAST_ACCEPTANCE:
             told.append(
                 f"{self.acceptance:.0%} of the proposals were accepted: take a smaller step_size, or"
-                " step_size=None"
+                " step_size=None where a step was given"
             )
         elif self.rejected > MOST_REJECTED:
             told.append(

@@ -120,18 +120,17 @@ def sample(
         )
     sampler, source = source_of(key, sampler, data, batch_size, batches)
     # Of positions: what a warm-up finds moves in coordinates.
-    plain, tuned = sampler, None
+    plain, tuned, starts = sampler, None, initial
     if source.smaller and not is_automatic(sampler):
         raise ValueError(
             "batch_size = 'auto': it is chosen with the step size: give step_size=None, or a number"
         )
     if is_automatic(sampler):
-        sampler, tuned = settled(key, sampler, source, initial, num_warmup, checkpoint)
+        sampler, tuned, starts = settled(key, sampler, source, initial, num_warmup, num_chains, checkpoint)
         # The number of inner steps may be another, and with it the batches of a step, or their size.
         sampler, source = source_of(key, sampler, data, tuned.batch_size or batch_size, batches)
-    starts = initial
     if isinstance(tuned, Adapted):
-        starts, num_warmup = PerChain(tuned.positions(num_chains)), max(num_warmup, tuned.warm_up)
+        num_warmup = max(num_warmup, tuned.warm_up)
     state, keys = start_chains(key, sampler, starts, num_chains)
     chain = CompiledChain(sampler, source, keys, state)
     run = None

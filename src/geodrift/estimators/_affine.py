@@ -39,6 +39,11 @@ class Layout(NamedTuple):
         pieces = zip(jnp.split(flat, ends), self.shapes, self.dtypes, strict=True)
         return jax.tree.unflatten(self.structure, [x.reshape(shape).astype(t) for x, shape, t in pieces])
 
+    def positions(self, flat: Float[np.ndarray, "start d"], number: int) -> Position:
+        """So many positions of these numbers, leading axis [number]; after the last begins the first."""
+        taken = flat[np.arange(number) % len(flat)]
+        return jax.vmap(self.position)(jnp.asarray(taken, self.dtypes[0]))
+
 
 class Affine(eqx.Module):
     """Positions ``centre + factor y`` for coordinates y.

@@ -4,12 +4,10 @@ import dataclasses
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from geodrift._types import Position
 from geodrift.estimators._affine import Affine, Layout
 from geodrift.samplers._in_coordinates import InCoordinates, whitened
 from geodrift.schedules import Jittered
@@ -62,11 +60,6 @@ class Adapted(eqx.Module):
         return whitened(
             sampler, Affine.of(self.centre, self.factor, self.layout), variance, **steps, **friction
         )
-
-    def positions(self, num_chains: int) -> Position:
-        """Where the chains of the run start, leading axis [chain]."""
-        at = self.starts[np.arange(num_chains) % len(self.starts)]
-        return jax.vmap(self.layout.position)(jnp.asarray(at, self.layout.dtypes[0]))
 
     @property
     def warnings(self) -> list[str]:

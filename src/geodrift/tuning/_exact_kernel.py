@@ -6,18 +6,22 @@ proposals are accepted as often as dual averaging asks for. On R^n there are coo
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift import _tree
 from geodrift._types import Position, RandomKey, Scalar
+from geodrift.estimators._affine import Layout
 from geodrift.samplers import RMHMC
 from geodrift.tuning._dual_averaging import DualAveraging
-from geodrift.tuning._pilot import run_pilot
+from geodrift.tuning._metric_frame import frame_in_metric
+from geodrift.tuning._pilot import Frame, run_pilot
 from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
 
 WINDOWS, DRAWS = 4, 50  # of each of the chains
@@ -31,8 +35,9 @@ class Trajectories(NamedTuple):
         step_size: h, time.
         num_steps: L.
         acceptance: Mean of the last window.
-        largest: Largest curvature of -log p; 1 in a metric.
+        largest: Largest curvature of -log p, in coordinates in which the sampler's metric is 1.
         least: Least curvature.
+        starts: Numbers of the positions at which the windows' chains ended, leaf after leaf, float64.
     """
 
     step_size: float
@@ -40,27 +45,31 @@ class Trajectories(NamedTuple):
     acceptance: float
     largest: float
     least: float
+    starts: Float[np.ndarray, "start d"]
 
 
-def find_trajectories(key: RandomKey, sampler: Any, initial: Position) -> Trajectories:
+def find_trajectories(key: RandomKey, sampler: Any, starts: Position) -> Trajectories:
     """Step size and length of the trajectories of `GMC` or `RMHMC`.
+
+    A pilot leads each of the windows' chains to the mass, from a start of its own.
 
     Args:
         key: Random key.
         sampler: With ``step_size=None``.
-        initial: A position.
+        starts: Positions, leading axis [start]; the first `CHAINS` are used.
 
     Raises:
-        ValueError: The density is flat or not finite at the start, or no step size works.
+        ValueError: The density is flat or not finite at a start, or no step size works.
     """
-    manifold, dim = sampler.manifold, sampler.manifold.dim(_tree.shapes(initial))
-    largest = least = 1.0  # in a metric all directions have the same scale
-    starts = [initial] * CHAINS
-    if not isinstance(sampler, RMHMC):
-        pilot = run_pilot(key, sampler.estimator.on(manifold), manifold, initial, (), None)
-        (largest, least), starts = pilot.typical, pilot.positions[-CHAINS:]
+    frame_at = _frames(sampler)
+    pilots = [
+        run_pilot(jax.random.fold_in(key, CHAINS + n), frame_at, jax.tree.map(lambda x, n=n: x[n], starts))
+        for n in range(CHAINS)
+    ]
+    largest, least = (float(np.median(values)) for values in zip(*(p.typical for p in pilots), strict=True))
+    dim = sampler.manifold.dim(_tree.shapes(pilots[0].positions[0]))
     time, h = TIME / math.sqrt(least), 0.5 * dim**-0.25 / math.sqrt(largest)
-    positions = jax.tree.map(lambda *x: jnp.stack(x), *starts)
+    positions = jax.tree.map(lambda *x: jnp.stack(x), *(pilot.positions[-1] for pilot in pilots))
     acceptance = math.nan
     for number in range(WINDOWS):
         key_window = jax.random.fold_in(key, number)
@@ -68,7 +77,17 @@ def find_trajectories(key: RandomKey, sampler: Any, initial: Position) -> Trajec
         log_step = jnp.asarray(math.log(h), jax.tree.leaves(positions)[0].dtype)
         positions, log_step, seen = _window(key_window, kernel, positions, log_step)
         h, acceptance = math.exp(float(log_step)), float(jnp.mean(seen))
-    return Trajectories(h, _leaps(time, h), acceptance, largest, least)
+    flat = np.asarray(jax.vmap(Layout.of(pilots[0].positions[0]).flat)(positions), np.float64)
+    return Trajectories(h, _leaps(time, h), acceptance, largest, least, flat)
+
+
+def _frames(sampler: Any) -> Callable[[Position], Frame]:
+    """The pilot's coordinates: the metric's where the sampler has one, else the manifold's."""
+    target, manifold = sampler.estimator, sampler.manifold
+    if not isinstance(sampler, RMHMC):
+        return lambda x: Frame(target.on(manifold), manifold, x, (), None)
+    # A start may be outside the metric's chart: the coordinates are those of its mirror image.
+    return lambda x: frame_in_metric(target, sampler.metric, sampler.metric.reflect(x)[0])
 
 
 def _leaps(time: float, h: float) -> int:

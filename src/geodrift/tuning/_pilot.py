@@ -25,6 +25,17 @@ _UNSTABLE = 1.5  # largest such product at the end of a round; the integrator is
 _ATTEMPTS = 12  # step sizes tried in a round, each a third of the last
 
 
+class Frame(NamedTuple):
+    """Coordinates in which a round of the pilot moves, where it starts, and the target in them."""
+
+    estimator: Estimator  # on its manifold
+    manifold: Manifold
+    position: Position  # in these coordinates
+    estimator_state: Any
+    batch: Batch  # the subsample, whose posterior, scaled to all data, is sampled without gradient noise
+    back: Callable[[Position], Position] = lambda end: end  # from these coordinates
+
+
 class Pilot(NamedTuple):
     """The pilot's positions and the curvatures there."""
 
@@ -38,14 +49,7 @@ class Pilot(NamedTuple):
         return float(np.median(late[:, 0])), float(np.median(late[:, 1]))
 
 
-def run_pilot(
-    key: RandomKey,
-    estimator: Estimator,
-    manifold: Manifold,
-    position: Position,
-    estimator_state: Any,
-    batch: Batch,
-) -> Pilot:
+def run_pilot(key: RandomKey, frame_at: Callable[[Position], Frame], position: Position) -> Pilot:
     """Run the pilot: rounds of Langevin steps.
 
     The step size of a round follows from the curvature at its start; a round that fails is repeated with a
@@ -53,47 +57,36 @@ def run_pilot(
 
     Args:
         key: Random key.
-        estimator: On its manifold.
-        manifold: The manifold.
+        frame_at: The coordinates of a round that starts at a position.
         position: Where to start.
-        estimator_state: The estimator's state.
-        batch: The subsample, whose posterior, scaled to all data, the pilot samples without gradient noise.
 
     Raises:
         ValueError: No step size works, or the density is flat.
     """
-    floor = 0.0 if all(isinstance(m, Euclidean) for m in leaf_manifolds(manifold, position)) else 1.0
-
-    def curvature(key: RandomKey, x: Position) -> tuple[float, float]:
-        largest, least = extremes(*lanczos_at(key, estimator, manifold, x, estimator_state, batch))
-        if not math.isfinite(largest):
-            return math.inf, math.inf
-        # A curved space of unit size limits the step size also where the density is flat.
-        return max(largest, floor), max(least, floor)
-
-    positions, curvatures = [position], [curvature(key, position)]
+    frame = frame_at(position)
+    positions, curvatures = [position], [_curvature(key, frame)]
     for i in range(_ROUNDS):
-        key_round = jax.random.fold_in(key, i + 1)
-        start, at_start = positions[-1], curvatures[-1]
-        position, at_end = _round(
-            key_round, estimator, manifold, start, estimator_state, batch, at_start, curvature
-        )
-        positions.append(position)
+        frame, at_end = _round(jax.random.fold_in(key, i + 1), frame_at, frame, curvatures[-1])
+        positions.append(frame.back(frame.position))
         curvatures.append(at_end)
     return Pilot(positions, curvatures)
 
 
+def _curvature(key: RandomKey, frame: Frame) -> tuple[float, float]:
+    """Largest and least curvature where a frame starts; infinite where they are not finite."""
+    largest, least = extremes(*lanczos_at(key, *frame[:-1]))
+    if not math.isfinite(largest):
+        return math.inf, math.inf
+    # A curved space of unit size limits the step size also where the density is flat.
+    flat = all(isinstance(m, Euclidean) for m in leaf_manifolds(frame.manifold, frame.position))
+    floor = 0.0 if flat else 1.0
+    return max(largest, floor), max(least, floor)
+
+
 def _round(
-    key: RandomKey,
-    estimator: Estimator,
-    manifold: Manifold,
-    position: Position,
-    estimator_state: Any,
-    batch: Batch,
-    at_start: tuple[float, float],
-    curvature: Callable[[RandomKey, Position], tuple[float, float]],
-) -> tuple[Position, tuple[float, float]]:
-    """The position after one round that did not fail, and the curvatures there."""
+    key: RandomKey, frame_at: Callable[[Position], Frame], frame: Frame, at_start: tuple[float, float]
+) -> tuple[Frame, tuple[float, float]]:
+    """The frame at the end of a round that did not fail, and the curvatures there."""
     largest, least = at_start
     if not (math.isfinite(largest) and largest > 0):
         why = "not finite" if not math.isfinite(largest) else "flat"
@@ -105,12 +98,12 @@ def _round(
     for attempt in range(_ATTEMPTS):
         key_try = jax.random.fold_in(key, attempt)
         # As arrays: each new number would compile a new program.
-        numbers = jnp.asarray(h), jnp.asarray(friction)
-        end, valid = _langevin(key_try, estimator, manifold, position, estimator_state, batch, *numbers)
+        end, valid = _langevin(key_try, *frame[:-1], jnp.asarray(h), jnp.asarray(friction))
         if valid:
-            at_end = curvature(key_try, end)
+            ended = frame_at(frame.back(end))
+            at_end = _curvature(key_try, ended)
             if h * math.sqrt(at_end[0]) <= _UNSTABLE:
-                return end, at_end
+                return ended, at_end
         h /= 3
     raise ValueError(
         f"step_size = None: a pilot of {_STEPS} steps fails at every step size down to {h:.2g}; check the log"

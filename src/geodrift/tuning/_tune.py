@@ -1,85 +1,28 @@
 """Step size and friction from a pilot: what `geodrift.sample` does for ``step_size=None``."""
 
-import dataclasses
 import math
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from geodrift import _tree
-from geodrift._tree import as_float_arrays
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
-from geodrift.manifolds import Manifold
-from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD
+from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD, SGRHMC
 from geodrift.samplers._langevin import is_flat
-from geodrift.schedules import Jittered, WarmUp
 from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_start
-from geodrift.tuning._exact_kernel import Trajectories, find_trajectories
+from geodrift.tuning._exact_kernel import CHAINS, Trajectories, find_trajectories
+from geodrift.tuning._metric_frame import friction_in_metric, measure_in_metric
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
-from geodrift.tuning._pilot import ROWS, Pilot, run_pilot
+from geodrift.tuning._pilot import ROWS, Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._windows import JITTER
+from geodrift.tuning._tuned import Tuned
 
 EXACT_FOR_NORMALS = ("ABOBA", "BAOAB")  # compositions that leave the positions of a normal law as they are
-
-
-class Tuned(eqx.Module):
-    """The step size and friction that a pilot chose, and why; ``str`` of it is one line."""
-
-    sampler: str = eqx.field(static=True)
-    """Name of the sampler's class."""
-    step_size: float = eqx.field(static=True)
-    """h, time."""
-    start_step_size: float = eqx.field(static=True)
-    """Step size at count 0; it changes geometrically to ``step_size``."""
-    start_steps: int = eqx.field(static=True)
-    """Steps of that change; 0 where both are equal."""
-    friction: float | None = eqx.field(static=True)
-    """C, 1/time; None for a first-order sampler."""
-    relaxation: float = eqx.field(static=True)
-    """Relaxation time, in inner steps, of the direction of the least curvature."""
-    curvature: float = eqx.field(static=True)
-    """Largest curvature of -log p."""
-    noise_variance: float = eqx.field(static=True)
-    """Variance of the minibatch gradient's noise, the mean over the tangent space."""
-    reason: str = eqx.field(static=True)
-    """What limited the step size."""
-    num_steps: int | None = eqx.field(static=True, default=None)
-    """L of a sampler with a Metropolis test; None: the sampler's own."""
-    batch_size: int | None = eqx.field(static=True, default=None)
-    """B, where it was to be chosen."""
-
-    def apply(self, sampler: Any) -> Any:
-        """The sampler with these numbers."""
-        step: Any = self.step_size
-        if self.start_steps:
-            step = WarmUp(*as_float_arrays((self.start_step_size, self.step_size, self.start_steps)))
-        if self.num_steps is not None:
-            step = Jittered(jnp.asarray(self.step_size), JITTER)
-        chosen = {"friction": self.friction, "num_steps": self.num_steps}
-        chosen = {name: value for name, value in chosen.items() if value is not None}
-        return dataclasses.replace(sampler, step_size=step, **chosen)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields, for JSON; ``Tuned(**fields)`` is the inverse."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def __str__(self) -> str:
-        friction = "" if self.friction is None else f", friction {self.friction:.3g}"
-        if self.num_steps is not None:
-            friction = f", num_steps {self.num_steps}"
-        if self.batch_size is not None:
-            friction += f", batch_size {self.batch_size}"
-        return (
-            f"{self.sampler}: step_size {self.step_size:.3g}{friction}; {self.reason}; the widest direction"
-            f" is forgotten in about {self.relaxation:.0f} inner steps"
-        )
 
 
 def tune(
@@ -104,10 +47,13 @@ def tune(
     * the noise that is not subtracted raises the temperature by :math:`h V / 2 C \le 0.04`;
     * :math:`C \ge \sqrt\mu` and :math:`C h \le 1`.
 
+    For a sampler in a metric G all of these are measured in coordinates in which G is 1. The friction of
+    `SGRHMC` acts as :math:`C G^{-1}`: it is critical for the geometric mean of the eigenvalues' extremes.
+
     Args:
         key: Random key: the choice is a function of it.
-        sampler: `SGGMC`, `GSGNHT` or another of their kinds, `SGLD` without a metric, or `GMC` or `RMHMC`,
-            whose step size follows the acceptance of their Metropolis test in windows of 50 draws, and whose
+        sampler: `SGGMC`, `GSGNHT`, `SGLD` or another of their kinds, `SGRHMC`, or `GMC` or `RMHMC`, whose
+            step size follows the acceptance of their Metropolis test in windows of 50 draws, and whose
             trajectories take a quarter of the period of the direction of the least curvature.
         data: A pytree of arrays with leading axis N, or None when the estimator needs none.
         batch_size: B of the run; None for all of the data.
@@ -124,30 +70,29 @@ def tune(
     if batch_size is None and data is not None:
         sampler = sampler.on_all_data()
     replacement = getattr(getattr(sampler, "estimator", None), "replacement", True)
-    return tune_on(key, sampler, PilotData(data, batch_size, replacement), initial, num_warmup)
-
-
-def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, num_warmup: int) -> Tuned:
-    """`tune` on data given as a `PilotData`."""
     initial = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), initial)
+    starts = jax.tree.map(lambda x: jnp.broadcast_to(x, (CHAINS, *x.shape)), initial)
+    return tune_on(key, sampler, PilotData(data, batch_size, replacement), starts, num_warmup)
+
+
+def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int) -> Tuned:
+    """`tune` on data given as a `PilotData`; without a Metropolis test the first start alone is used."""
     if isinstance(sampler, GMC | RMHMC):
-        return _of_trajectories(type(sampler).__name__, find_trajectories(key, sampler, initial))
-    dynamics = dynamics_of(sampler)
-    manifold = sampler.manifold
-    estimator = sampler.estimator.on(manifold)
-    key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
-    estimator_state = estimator.init(key_init, initial)
-    batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
-    batch = jax.tree.map(lambda a: a[0], batch)
-    pilot = run_pilot(key_pilot, estimator, manifold, initial, estimator_state, batch)
-    noises = _noises(key_noise, estimator, manifold, pilot, estimator_state, data)
-    dim = manifold.dim(_tree.shapes(initial))
+        return _of_trajectories(type(sampler).__name__, find_trajectories(key, sampler, starts))
+    initial = jax.tree.map(lambda x: x[0], starts)
+    dynamics, dim = dynamics_of(sampler), sampler.manifold.dim(_tree.shapes(initial))
+    if getattr(sampler, "metric", None) is None:
+        pilot, noises = _on_manifold(key, sampler, data, initial)
+    else:
+        pilot, noises = measure_in_metric(key, sampler, data, initial)
     measured, batch_size = Measured(*pilot.typical, dim, noises[1]), None
     if data.smaller:
         batch_size = smallest_batch(dynamics, measured, data)
         noises = tuple(noise.times(data.factor(batch_size)) for noise in noises)
         measured = measured._replace(noise=noises[1])
     chosen = choose(dynamics, measured)
+    if isinstance(sampler, SGRHMC):
+        chosen = friction_in_metric(chosen, sampler.metric, pilot)
     start = safe_start(dynamics, chosen, Measured(*pilot.curvatures[0], dim, noises[0]))
     growth_steps = max(num_warmup // 2, 0)
     grows = start < 0.9 * chosen.step_size and growth_steps > 0
@@ -166,6 +111,27 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, initial: Position, nu
     )
 
 
+def _on_manifold(
+    key: RandomKey, sampler: Any, data: PilotData, initial: Position
+) -> tuple[Pilot, tuple[Noise, Noise]]:
+    """The pilot, and the noise at its start and at its end."""
+    manifold, estimator = sampler.manifold, sampler.estimator.on(sampler.manifold)
+    key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
+    state = estimator.init(key_init, initial)
+    batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
+    batch = jax.tree.map(lambda a: a[0], batch)
+    pilot = run_pilot(key_pilot, lambda x: Frame(estimator, manifold, x, state, batch), initial)
+    if not data.noisy:
+        return pilot, (NO_NOISE, NO_NOISE)
+    key_start, key_centre, key_end = jax.random.split(key_noise, 3)
+    at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], state, data)
+    if not _has_fixed_centre(estimator):
+        # During the run the estimator's state follows the chain: here it is that of an earlier position.
+        state = estimator.init(key_centre, pilot.positions[-2])
+    at_end = measure_noise(key_end, estimator, manifold, pilot.positions[-1], state, data)
+    return pilot, (at_start, at_end)
+
+
 def _of_trajectories(sampler: str, found: Trajectories) -> Tuned:
     return Tuned(
         sampler=sampler,
@@ -178,6 +144,7 @@ def _of_trajectories(sampler: str, found: Trajectories) -> Tuned:
         noise_variance=0.0,
         reason=f"acceptance {found.acceptance:.2f} (curvature up to {found.largest:.3g})",
         num_steps=found.num_steps,
+        starts=found.starts,
     )
 
 
@@ -198,32 +165,14 @@ def dynamics_of(sampler: Any) -> str:
     if isinstance(sampler, SGGMC):
         exact = is_flat(sampler.manifold) and sampler.composition in EXACT_FOR_NORMALS
         return "exact friction" if exact else "friction"
-    if isinstance(sampler, SGLD) and sampler.metric is None:
+    if isinstance(sampler, SGRHMC):
+        return "friction"
+    if isinstance(sampler, SGLD):
         return "first-order"
     raise ValueError(
         f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take GMC,"
-        " RMHMC, SGGMC, GSGNHT or SGLD without a metric"
+        " RMHMC, SGGMC, GSGNHT, SGRHMC or SGLD"
     )
-
-
-def _noises(
-    key: RandomKey,
-    estimator: Estimator,
-    manifold: Manifold,
-    pilot: Pilot,
-    estimator_state: Any,
-    data: PilotData,
-) -> tuple[Noise, Noise]:
-    """The noise at the pilot's start and at its end."""
-    if not data.noisy:
-        return NO_NOISE, NO_NOISE
-    key_start, key_centre, key_end = jax.random.split(key, 3)
-    at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], estimator_state, data)
-    if not _has_fixed_centre(estimator):
-        # During the run the estimator's state follows the chain: here it is that of an earlier position.
-        estimator_state = estimator.init(key_centre, pilot.positions[-2])
-    at_end = measure_noise(key_end, estimator, manifold, pilot.positions[-1], estimator_state, data)
-    return at_start, at_end
 
 
 def _has_fixed_centre(estimator: Estimator) -> bool:
