@@ -77,7 +77,7 @@ def test_no_two_uses_can_name_the_same_stream():
         PhiloxStreams("", 4),
         SeededStreams("", 0),
         SeededStreams("lda gibbs", 20090, "replicate"),
-        ReservedFold("the key of `sample`", "chain", 2**32 - 1),
+        ReservedFold("the key of `sample`", "chain", 2**32 - 2),
     ],
     ids=str,
 )

@@ -44,8 +44,8 @@ def lay_out(key: RandomKey, data: PyTree, batching: Batching) -> PyTree:
     if batching.batch_size is None or batching.scheme == "rows":
         return data
     # By NumPy: `jax.random.permutation` sorts, and takes half a second for a million rows.
-    seed = np.asarray(jax.random.bits(ROW_ORDER.fold(key), (4,), jnp.uint32))
-    order = np.random.default_rng(seed).permutation(batching.data_size)
+    words = np.asarray(jax.random.key_data(key)).ravel().tolist()
+    order = ROW_ORDER.generator(words).permutation(batching.data_size)
     order = jnp.asarray(np.concatenate([order, order[: batching.batch_size - 1]]))
     return jax.tree.map(lambda a: a[order], data)
 

@@ -75,8 +75,9 @@ def sample(
             does not slow the chain.
         batches: ``"rows"``: independent random rows, with or without replacement as the estimator says.
             ``"blocks"``: B neighbouring rows from a random place of the data, which are shuffled once (0.1 s
-            for a million rows of 20 numbers): a step takes a third of the time, and batches are independent. ``"epochs"``: every row once before any comes again, in blocks that
-            are cut and ordered anew for each epoch: the noise of an epoch adds up to 0, so V says too much.
+            for a million rows of 20 numbers): a step takes a third of the time, and batches are independent.
+            ``"epochs"``: every row once before any comes again, in blocks that are cut and ordered anew for
+            each epoch: the noise of an epoch adds up to 0, so V says too much.
         num_draws: Draws stored, of each chain.
         seconds: In the place of ``num_draws``: about the time to sample, warm-up included. A pilot, which is
             a part of the warm-up, turns it into a number of draws; that number given as ``num_draws`` gives

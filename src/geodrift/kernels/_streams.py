@@ -215,9 +215,9 @@ SAM_ANNEALED_START = SeededStreams("sam", 3, "replicate")
 HOST_ROWS = SeededStreams("sample", 0, "steps taken")
 HOST_BLOCKS = SeededStreams("sample", 1, "steps taken")
 HOST_EPOCHS = SeededStreams("sample", 2, "pass over the data")
+ROW_ORDER = SeededStreams("sample", 3)
 
 # Numbers folded into JAX keys.
-ROW_ORDER = ReservedFold("the key of `sample`", "chain", _HALF - 1)
 PILOT = ReservedFold("the key of `sample`", "chain", _HALF - 2)
 GRADIENT_CHECK = ReservedFold("the key of `sample`", "chain", _HALF - 3)
 EPOCH_ORDER = ReservedFold("a chain's key of batches", "steps taken", _HALF - 1)
