@@ -65,7 +65,7 @@ def compared(draws, reference):
     }
 
 
-def sampled(posterior, seed, minibatch):
+def sampled(posterior, seed, minibatch, num_draws=DRAWS):
     """Our draws, without settings."""
     flat, data, batch_size = gd.manifolds.Euclidean(posterior.dim), None, None
     if minibatch:
@@ -82,7 +82,7 @@ def sampled(posterior, seed, minibatch):
         sampler,
         data,
         batch_size=batch_size,
-        num_draws=DRAWS,
+        num_draws=num_draws,
         num_chains=CHAINS,
         initial=_start(posterior.dim),
     )
