@@ -6,10 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.special import betaln
+from scipy import special
 
 import geodrift as gd
 from geodrift.estimators._affine import Layout
 from geodrift.tuning._climb import climb
+from law_checks import assert_means
 
 KEY = jax.random.key(5)
 
@@ -61,6 +64,18 @@ def test_a_far_start_climbs_to_the_mass():
     assert np.all(np.abs(found.position / np.asarray(scale)) < 5)
 
 
+def test_starts_without_a_density_are_left_out():
+    """A density of which nothing is seen beyond 1.5, where three of ten starts lie."""
+
+    def log_density(x):
+        return jnp.where(jnp.abs(x[0]) < 1.5, -0.5 * jnp.sum((x / 0.2) ** 2), -jnp.inf)
+
+    draws = sampled(log_density, 2, initial=lambda key: 1.5 * jax.random.normal(key, (2,)))
+    assert_right(draws.position, np.zeros(2), 0.04 * np.eye(2))
+    with pytest.raises(ValueError, match="the log density at the start is -inf"):
+        sampled(log_density, 2, initial=jnp.array([2.0, 0.0]))
+
+
 def test_a_mode_without_mass_keeps_no_chain():
     """A mode at 0 and another, at 30, e^-40 as likely, with two climbs of three from near the latter."""
 
@@ -70,6 +85,39 @@ def test_a_mode_without_mass_keeps_no_chain():
     starts = gd.PerChain(jnp.array([[0.5, 0.0], [29.5, 30.0], [30.0, 30.5], [31.0, 30.0]]))
     draws = sampled(log_density, 2, initial=starts)
     assert_right(draws.position, np.zeros(2), np.eye(2))
+
+
+def test_rounding_is_no_mode():
+    """Shares of groups under a Beta law: toward equal ones the density rises, and in float32 is all bumps."""
+    trials, happened = 20, np.random.default_rng(3).binomial(20, np.random.default_rng(4).beta(1.4, 8.0, 30))
+    counts = jnp.asarray(happened, jnp.float32)
+
+    def log_density(z):
+        a, b = jnp.exp(z[0]), jnp.exp(z[1])
+        # Of a logit, whose Jacobian is share (1 - share).
+        of_groups = a * jax.nn.log_sigmoid(z[2:]) + b * jax.nn.log_sigmoid(-z[2:]) - betaln(a, b)
+        of_counts = counts * jax.nn.log_sigmoid(z[2:]) + (trials - counts) * jax.nn.log_sigmoid(-z[2:])
+        return -2.5 * jnp.log(a + b) + z[0] + z[1] + jnp.sum(of_groups + of_counts)
+
+    draws = sampled(
+        log_density,
+        32,
+        num_draws=1000,
+        num_chains=8,
+        initial=lambda key: jax.random.normal(key, (32,), jnp.float32),
+    )
+    # By quadrature: of a and b alone the counts have a closed form.
+    grid = np.linspace(-3.0, 6.0, 400)
+    z = np.stack(np.meshgrid(grid, grid, indexing="ij"))
+    a, b = np.exp(z)
+    log_mass = -2.5 * np.log(a + b) + z.sum(axis=0) - len(happened) * special.betaln(a, b)
+    for count in happened:
+        log_mass += special.betaln(a + count, b + trials - count)
+    mass = np.exp(log_mass - log_mass.max())
+    mean = (z * mass).sum(axis=(1, 2)) / mass.sum()
+    sd = np.sqrt(((z - mean[:, None, None]) ** 2 * mass).sum(axis=(1, 2)) / mass.sum())
+    assert_means(draws.position[..., :2], mean, slack=0.1 * sd)
+    assert np.all(np.abs(np.asarray(draws.position[..., :2]).std(axis=(0, 1)) / sd - 1) < 0.1)
 
 
 def test_a_run_goes_on_to_the_same_draws(tmp_path):

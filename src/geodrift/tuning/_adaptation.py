@@ -65,7 +65,7 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
         starts: Starting positions, leading axis [`CLIMBS`].
 
     Raises:
-        ValueError: The log density is not finite at a start, or the sampler was given a friction or a mass.
+        ValueError: The log density is finite at no start, or the sampler was given a friction or a mass.
     """
     _check_free(sampler)
     key_scales, key_noise = jax.random.split(key)

@@ -6,7 +6,9 @@ value is taken (Dauphin et al. 2014), which leads away from saddles.
 
 A position is within the mass where a Newton step would gain no more than draws lie below the mode: the
 squared length of the gradient in these coordinates, whose mean over the posterior is the dimension, is at
-most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it.
+most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it. Toward
+infinity a density in few digits may be nothing but rounding, whose bumps look like modes: where the density
+scatters by nats from place to place no climb has arrived.
 """
 
 import math
@@ -24,7 +26,13 @@ ITERATIONS = 60
 _LENGTHS = 2.0 ** -np.arange(20)  # of a Newton step that are tried
 _SLOW = 0.25  # of the squared slope left by a step: above it the curvature is measured anew
 _SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
+_NEAR, _PLACES = 1e-3, 16  # standard deviations, and places as far away, between which the density is smooth
+_MOST_SCATTER = 2.0  # nats, of what rounding adds to the log density
 _LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
+
+
+class NotFiniteError(ValueError):
+    """The log density or its gradient is not finite where a climb starts."""
 
 
 class Climbed(NamedTuple):
@@ -34,7 +42,7 @@ class Climbed(NamedTuple):
         position: Its numbers, [d].
         factor: Coordinates about the position in which curvatures are 1, [d, d].
         log_density: There, up to a constant.
-        arrived: Whether it is within the mass.
+        arrived: Whether it is within the mass, where the density is not rounding.
         convex: Whether all curvatures of -log p are positive there.
         passes: Gradients of the density that were taken; a product of its Hessian counts as two.
     """
@@ -72,7 +80,8 @@ def climb(
             of directions that are more than a thousand times as wide as others.
 
     Raises:
-        ValueError: The log density or its gradient is not finite at the start, or no curvature was met.
+        NotFiniteError: The log density or its gradient is not finite at the start.
+        ValueError: No curvature was met.
     """
     dtype = np.dtype(layout.dtypes[0])
     position, factor = np.asarray(start, np.float64), np.eye(len(start)) if factor is None else factor
@@ -83,7 +92,7 @@ def climb(
         )
         passes += 1 + 2 * len(start)
         if iteration == 0 and not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise ValueError(
+            raise NotFiniteError(
                 f"step_size = None: the log density at the start is {value:.3g} with a gradient of length"
                 f" {np.linalg.norm(gradient):.3g}; give another initial position"
             )
@@ -106,12 +115,23 @@ def climb(
         if moved.position is position:
             break
         position = moved.position
+    affine = Affine.of(position, factor, layout)
+    if arrived and _scatter(estimator, affine) > _MOST_SCATTER:
+        arrived = False
     if not curved:
         raise ValueError(
             "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
             " it, or give a step size"
         )
     return Climbed(position, factor, float(value), arrived, convex, passes)
+
+
+def _scatter(estimator: Any, affine: Affine) -> float:
+    """The standard deviation of the log density over places next to each other."""
+    number = affine.layout.size
+    # Directions that are all different.
+    places = _NEAR * np.cos(np.outer(np.arange(1, _PLACES + 1), np.arange(1, number + 1)))
+    return float(np.std(np.asarray(_values(estimator, affine, places.astype(affine.layout.dtypes[0])))))
 
 
 class _Moved(NamedTuple):
@@ -162,6 +182,12 @@ def _expansion(
     zero = jnp.zeros_like(affine.centre)
     value, gradient = jax.value_and_grad(log_density)(zero)
     return value, gradient, jax.jacfwd(jax.grad(log_density))(zero)
+
+
+@eqx.filter_jit
+def _values(estimator: Any, affine: Affine, places: Float[np.ndarray, "places d"]) -> Float[Array, " places"]:
+    """The log density at some coordinates."""
+    return jax.vmap(lambda y: estimator.value(affine(y)))(places)
 
 
 @eqx.filter_jit

@@ -5,6 +5,7 @@ Monte Carlo (`_windows`), after each of which the coordinates are made anew from
 of which a run takes minibatches the climb sees a part of them (`_scales_of_data`).
 """
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from jaxtyping import Float
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
-from geodrift.tuning._climb import Climbed, climb
+from geodrift.tuning._climb import Climbed, NotFiniteError, climb
 from geodrift.tuning._windows import better_factor, run_window
 
 CHAINS = 4  # of the windows
@@ -72,15 +73,16 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
         starts: Positions, leading axis [`CLIMBS`]; of many dimensions the first `CHAINS` are used.
 
     Raises:
-        ValueError: The log density is not finite at a start.
+        ValueError: The log density is finite at no start, or flat.
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
-    climbed, best = climbs(estimator, layout, starts)
+    found = climbs(estimator, layout, starts)
+    best = found.best
     centre, factor, windows = best.position, best.factor, WINDOWS
-    positions, log_step = _within(key, climbed[:CHAINS], best), math.log(0.5 * layout.size**-0.25)
+    positions, log_step = _within(key, found), math.log(0.5 * layout.size**-0.25)
     if not best.arrived:
         # The density rises without end, away from the mass: the chains begin where they were told to.
-        positions = np.asarray(jax.vmap(layout.flat)(starts), np.float64)[:CHAINS]
+        positions = np.resize(found.starts, (CHAINS, layout.size))
         centre, windows = positions.mean(axis=0), PATIENT_WINDOWS
         factor = climb(estimator, layout, positions[0], most=0).factor
     for number in range(windows):
@@ -105,25 +107,58 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
     return Scales(affine, centre, factor, stored, math.exp(log_step), float(np.mean(window.acceptance)))
 
 
-def climbs(estimator: Any, layout: Layout, starts: Position) -> tuple[list[Climbed], Climbed]:
-    """What the climbs from the starts found, and the mode of most mass."""
+class Climbs(NamedTuple):
+    """What climbs from some starts found.
+
+    Attributes:
+        climbed: From each start at which the log density is finite.
+        best: The mode of most mass.
+        starts: The numbers of these starts, [start, d].
+    """
+
+    climbed: list[Climbed]
+    best: Climbed
+    starts: Float[np.ndarray, "start d"]
+
+    @property
+    def passes(self) -> int:
+        """Gradients of the density; starts that are the same were climbed from once."""
+        return sum({id(one): one.passes for one in self.climbed}.values())
+
+
+def climbs(estimator: Any, layout: Layout, starts: Position) -> Climbs:
+    """Climbs from the starts; those at which the log density is not finite are left out.
+
+    Raises:
+        ValueError: It is finite at none of them, or flat.
+    """
     flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)
     flat = flat[: CLIMBS if layout.size <= SMALL else CHAINS]
-    once = {start.tobytes(): climb(estimator, layout, start) for start in np.unique(flat, axis=0)}
-    climbed = [once[start.tobytes()] for start in flat]
-    return climbed, max(climbed, key=lambda found: (found.log_mass, found.log_density))
+    once: dict[bytes, Climbed] = {}
+    for start in np.unique(flat, axis=0):
+        try:
+            once[start.tobytes()] = climb(estimator, layout, start)
+        except NotFiniteError as error:
+            reason = error
+    if not once:
+        raise reason
+    usable = np.stack([start for start in flat if start.tobytes() in once])
+    climbed = [once[start.tobytes()] for start in usable]
+    return Climbs(climbed, max(climbed, key=lambda found: (found.log_mass, found.log_density)), usable)
 
 
-def _within(key: RandomKey, climbed: list[Climbed], best: Climbed) -> Float[np.ndarray, "A d"]:
+def _within(key: RandomKey, found: Climbs) -> Float[np.ndarray, "A d"]:
     """Where windows begin: where chains climbed to, or, from modes without mass, near the best."""
+    best = found.best
     normals = np.asarray(
-        jax.random.normal(jax.random.fold_in(key, WINDOWS), (len(climbed), len(best.position))), np.float64
+        jax.random.normal(jax.random.fold_in(key, WINDOWS), (CHAINS, len(best.position))), np.float64
     )
+    # Of fewer climbs than chains some are taken twice.
     return np.stack(
         [
-            found.position
-            if found.log_mass >= best.log_mass - NEGLIGIBLE
+            one.position
+            if one.log_mass >= best.log_mass - NEGLIGIBLE
             else best.position + best.factor @ normal
-            for found, normal in zip(climbed, normals, strict=True)
+            for one, normal in zip(itertools.cycle(found.climbed), normals, strict=False)
         ]
     )

@@ -38,22 +38,22 @@ def scales_by_parts(
         starts: As for `scales_by_windows`.
 
     Raises:
-        ValueError: The log density is not finite at a start.
+        ValueError: The log density is finite at no start, or flat.
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
     whole = WholeDensity(estimator, jax.tree.map(jnp.asarray, data.data), 1.0)
     part = _part(key, whole, data, max(PART, OF_A_NUMBER * layout.size))
     few = _part(key, part, data, max(FEW, FEW_OF_A_NUMBER * layout.size))
-    found, best = climbs(few, layout, starts)
-    gradients = _rows(few) * _passes(found)
+    found = climbs(few, layout, starts)
+    best, gradients = found.best, _rows(few) * found.passes
     if part is not few and best.arrived:
         near = _Search(part, best, layout)
         best = climb(part, layout, near.position, factor=best.factor)
         gradients += near.gradients + _rows(part) * best.passes
     elif part is not few:
         # Rows that are too few may have no mode where more have one.
-        found, best = climbs(part, layout, starts)
-        gradients += _rows(part) * _passes(found)
+        found = climbs(part, layout, starts)
+        best, gradients = found.best, gradients + _rows(part) * found.passes
     search = _Search(whole, best, layout)
     if search.position is not best.position:
         best = climb(part, layout, search.position, most=0, factor=best.factor)
@@ -117,11 +117,6 @@ def _part(key: RandomKey, density: WholeDensity, data: PilotData, size: int) -> 
         return density
     rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, size))
     return WholeDensity(density.estimator, rows, data.size / size)
-
-
-def _passes(found: list[Climbed]) -> int:
-    """Of the climbs; starts that are the same were climbed from once."""
-    return sum({id(one): one.passes for one in found}.values())
 
 
 def _rows(density: WholeDensity) -> int:
