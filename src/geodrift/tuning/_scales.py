@@ -21,7 +21,8 @@ from geodrift.tuning._climb import Climbed, NotFiniteError, climb
 from geodrift.tuning._windows import better_factor, run_window
 
 CHAINS = 4  # of the windows
-CLIMBS, SMALL = 12, 64  # climbs to find the best mode, and the dimension up to which there are so many
+# Climbs to find the best mode, where the first do not agree, and the dimension up to which there are so many.
+CLIMBS, SMALL = 12, 64
 NEGLIGIBLE = 15.0  # nats by which a mode's mass is below the best's, from which on no chain has to stay in it
 WINDOWS, DRAWS = 4, 75  # of each chain; in the first window a third is left out
 PATIENT_WINDOWS = 8  # where no climb arrived
@@ -133,18 +134,30 @@ def climbs(estimator: Any, layout: Layout, starts: Position) -> Climbs:
         ValueError: It is finite at none of them, or flat.
     """
     flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)
-    flat = flat[: CLIMBS if layout.size <= SMALL else CHAINS]
+    most = CLIMBS if layout.size <= SMALL else CHAINS
     once: dict[bytes, Climbed] = {}
-    for start in np.unique(flat, axis=0):
+    climbed, usable = [], []
+    for start in flat[:most]:
+        if len(climbed) >= CHAINS and _agree(climbed):
+            break
         try:
-            once[start.tobytes()] = climb(estimator, layout, start)
+            found = once.get(start.tobytes()) or climb(estimator, layout, start)
         except NotFiniteError as error:
             reason = error
-    if not once:
+            continue
+        once[start.tobytes()] = found
+        climbed.append(found)
+        usable.append(start)
+    if not climbed:
         raise reason
-    usable = np.stack([start for start in flat if start.tobytes() in once])
-    climbed = [once[start.tobytes()] for start in usable]
-    return Climbs(climbed, max(climbed, key=lambda found: (found.log_mass, found.log_density)), usable)
+    best = max(climbed, key=lambda found: (found.log_mass, found.log_density))
+    return Climbs(climbed, best, np.stack(usable))
+
+
+def _agree(climbed: list[Climbed]) -> bool:
+    """Whether all found a mode, of the same mass as far as climbs go: they end when within the mass."""
+    masses = [found.log_mass for found in climbed]
+    return min(masses) > max(masses) - len(climbed[0].position) / 2
 
 
 def _within(key: RandomKey, found: Climbs) -> Float[np.ndarray, "A d"]:

@@ -1,10 +1,12 @@
 """How a collapsed Gibbs chain starts: with some documents, and the topics that a factorisation finds in them.
 
 Topics form within a number of sweeps that does not depend on how many documents there are, if they are enough
-to tell topics apart; then the other documents join. The documents of the start are a random half of the
-corpus, so that chains which find the same topics have found them in different documents.
+to tell topics apart; then the other documents join. The documents of the start are chosen at random by each
+chain, at most three quarters of the corpus, so that chains which find the same topics have found them in
+different documents.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,8 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Tok
 from geodrift.models.topics._factorisation import factorised_topics
 
 TOKENS_OF_A_STEP = 2**19
-# The documents of the start: half of the corpus, but at most so many steps' tokens, and those factorised.
-SHARE, MOST, MOST_FACTORISED = 2, 4, 2
+# The documents of the start: so much of the corpus, but at most so many steps' tokens, and those factorised.
+SHARE, MOST, MOST_FACTORISED = 0.75, 8, 4
 SWEEPS = 10  # over the documents of the start, until the others join
 SMOOTHING = 0.3  # the share of the words' frequencies in a topic of the start
 
@@ -33,12 +35,12 @@ class StartSizes(NamedTuple):
 def sizes_of(source: TokenSource, batch_size: int | None) -> StartSizes:
     """What the corpus asks for; ``batch_size`` is what the user asked for."""
 
-    def with_tokens(tokens: int) -> int:
-        documents = -(-tokens * source.num_documents // source.num_tokens)
+    def with_tokens(tokens: float) -> int:
+        documents = math.ceil(tokens * source.num_documents / source.num_tokens)
         return max(1, min(documents, source.num_documents))
 
     of_step = with_tokens(TOKENS_OF_A_STEP) if batch_size is None else min(batch_size, source.num_documents)
-    of_start = with_tokens(min(-(-source.num_tokens // SHARE), MOST * TOKENS_OF_A_STEP))
+    of_start = with_tokens(min(SHARE * source.num_tokens, MOST * TOKENS_OF_A_STEP))
     return StartSizes(of_step, of_start, min(of_start, with_tokens(MOST_FACTORISED * TOKENS_OF_A_STEP)))
 
 
