@@ -20,7 +20,7 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import 
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
+from geodrift.kernels._vector_draw import padded
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
