@@ -200,7 +200,8 @@ def test_the_estimator_s_draws_are_labelled_and_say_which_chain_found_what(case)
     tree = facade.fit(documents(60, 0)).to_datatree(WORDS)
     (draws,) = (values for values in tree["posterior"].data_vars.values() if values.ndim == 4)
     assert draws.sizes == {"chain": 2, "draw": 5, model_named(case.name).component: 3, "word": len(WORDS)}
-    assert np.array_equal(draws.values.reshape(10, 3, -1), facade.topic_draws_)
+    found = getattr(facade, f"{model_named(case.name).component}_draws_")
+    assert np.array_equal(draws.values.reshape(10, 3, -1), found)
     assert draws.coords["word"].values.tolist() == WORDS
     assert np.array_equal(tree["agreement"]["found"], facade.agreement_.found)
     assert np.array_equal(tree["agreement"]["shared"], facade.agreement_.shared)

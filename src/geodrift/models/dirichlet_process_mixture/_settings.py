@@ -59,6 +59,6 @@ class Settings(ModelSettings):
             )
         if self.method != "gibbs" and self.n_clusters is not None:
             raise ValueError(
-                f"n_clusters is {self.n_clusters!r} but method is {self.method!r}, which samples their number:"
-                " leave it out, or use method 'gibbs'"
+                f"n_clusters is {self.n_clusters!r} but method is {self.method!r}, which samples their "
+                "number: leave it out, or use method 'gibbs'"
             )

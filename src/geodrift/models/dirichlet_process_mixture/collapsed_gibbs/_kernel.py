@@ -13,9 +13,6 @@ Operations of a draw over K clusters in vectors of 16, by which its speed is est
 loads, conversions, sums and products of numerators and of denominators; K / 16 divisions for every three
 tokens; some forty dependent operations of the draw from the weights; and for the move about four stores for
 each word. Bytes: 4 K of each word of the row, from a table of 4 V K.
-
-Weights are float32. A row of more than three tokens has an exponent of each weight beside it, and every three
-tokens what the weights have gained moves there: no row is too long.
 """
 
 import numba
@@ -23,11 +20,9 @@ import numpy as np
 
 from geodrift.kernels._random_streams import next_word, open_member
 from geodrift.kernels._vector_draw import draw_place, last_place, set_entry
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._weights import ONE, weigh
 
 TO_UNIT = np.float32(2.0**-63)
-ONE = np.float32(1.0)
-BLOCK = 3  # tokens between two moves of what weights have gained to exponents
-_NEVER = np.int32(-(2**28))  # exponent of a weight that is 0
 UNSEATED = -1  # the assignment of a row that has none
 
 
@@ -69,96 +64,6 @@ def add_rows(
         _change(cluster, 1, indptr[at], indptr[at + 1], words, counts, size, table, tokens, numbers)
 
 
-@numba.njit(cache=True, error_model="numpy", inline="always")
-def _multiply(
-    begin: np.int64,
-    offset: np.float32,
-    shift: np.float32,
-    scale: np.float32,
-    table: np.ndarray,
-    totals: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-) -> None:
-    """Numerators and denominators of one more token, both divided by the number of words."""
-    row = table[begin : begin + above.shape[0]]
-    for k in range(above.shape[0]):
-        above[k] *= np.float32(row[k]) + offset
-        below[k] *= (totals[k] + shift) * scale
-
-
-@numba.njit(cache=True, error_model="numpy", inline="always")
-def _divide(above: np.ndarray, below: np.ndarray) -> None:
-    for k in range(above.shape[0]):
-        above[k] /= below[k]
-        below[k] = ONE
-
-
-@numba.njit(cache=True, error_model="numpy")
-def split_off(above: np.ndarray, bits: np.ndarray, exponents: np.ndarray) -> None:
-    """Move the powers of two of positive weights to their exponents; ``bits`` is ``above`` as int32."""
-    for k in range(bits.shape[0]):
-        if above[k] > 0.0:
-            power = (bits[k] >> 23) - 127
-            exponents[k] += power
-            bits[k] -= power << 23
-        else:
-            exponents[k] = _NEVER
-            above[k] = ONE
-
-
-@numba.njit(cache=True, error_model="numpy")
-def put_back(above: np.ndarray, bits: np.ndarray, exponents: np.ndarray) -> None:
-    """Weights relative to the largest: what is 2^-100 of it or less becomes 0."""
-    most = exponents.max()
-    for k in range(bits.shape[0]):
-        power = exponents[k] - most
-        if power > -100:
-            bits[k] += power << 23
-        else:
-            above[k] = 0.0
-
-
-@numba.njit(cache=True, error_model="numpy", inline="always")
-def weigh(
-    first: np.int64,
-    last: np.int64,
-    words: np.ndarray,
-    counts: np.ndarray,
-    size: np.int64,
-    table: np.ndarray,
-    totals: np.ndarray,
-    masses: np.ndarray,
-    prior: np.float32,
-    scale: np.float32,
-    above: np.ndarray,
-    below: np.ndarray,
-    bits: np.ndarray,
-    exponents: np.ndarray,
-) -> None:
-    """Weights of all clusters for the row of the entries ``first`` to ``last``, into ``above``."""
-    above[:] = masses
-    below[:] = ONE
-    taken, split = 0, False
-    for entry in range(first, last):
-        begin = np.int64(words[entry]) * size
-        for again in range(counts[entry]):
-            if taken % BLOCK == 0 and taken:
-                _divide(above, below)
-                if not split:
-                    exponents[:] = 0
-                    split = True
-                split_off(above, bits, exponents)
-            offset = prior + np.float32(again)
-            _multiply(begin, offset, np.float32(taken), scale, table, totals, above, below)
-            taken += 1
-    if taken:
-        _divide(above, below)
-    if split:
-        split_off(above, bits, exponents)
-        put_back(above, bits, exponents)
-
-
 @numba.njit(cache=True, error_model="numpy")
 def _open_another(numbers: np.ndarray) -> int:
     """The first cluster without rows; -1 where all have some."""
@@ -166,6 +71,45 @@ def _open_another(numbers: np.ndarray) -> int:
         if numbers[k] == 0:
             return k
     return -1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _begin(
+    tokens: np.ndarray,
+    numbers: np.ndarray,
+    whole: float,
+    alpha: float,
+    extra: float,
+    given: int,
+    masses: np.ndarray,
+    totals: np.ndarray,
+) -> int:
+    """Fill in m_k and V a_0 + N_k; returns the cluster that stands for a new one, or -1."""
+    for k in range(numbers.shape[0]):
+        masses[k] = numbers[k] + (extra if k < given else 0.0)
+        totals[k] = whole + tokens[k]
+    is_open = _open_another(numbers) if given == 0 else -1
+    if is_open >= 0:
+        masses[is_open] = alpha
+    return is_open
+
+
+@numba.njit(cache=True, error_model="numpy", inline="always")
+def _choose(
+    weights: np.ndarray,
+    table: np.ndarray,
+    zeros: np.int64,
+    sums: np.ndarray,
+    family: np.uint64,
+    row: np.int64,
+) -> int:
+    """Draw a cluster in proportion to the weights; ``zeros`` is the place of the table's last row."""
+    word, _ = next_word(open_member(family, row))
+    unit = np.float32(np.int64(word >> np.uint64(1))) * TO_UNIT
+    new = draw_place(weights, table, zeros, ONE, weights.shape[0] // 16, unit, sums)
+    if not weights[new] > 0.0:
+        new = last_place(weights, table, zeros, ONE, unit, weights.shape[0])
+    return new
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -185,58 +129,36 @@ def seat_rows(
     given: int,
     family: np.uint64,
 ) -> int:
-    """Draw the clusters of some rows, one after the other; arrays are changed in place.
+    """Draw the clusters of rows from ``rows[begin_at]`` on, in place; streams are named by their numbers.
 
-    Args:
-        begin_at: The first of the rows to draw.
-        rows: Their numbers, items of their random streams and places in ``assignments``.
-        indptr: The entries of row s are those from ``indptr[s]`` to ``indptr[s + 1]``.
-        words: Of each entry, int32.
-        counts: Tokens of each entry, int32.
-        assignments: z of all rows, int32; `UNSEATED` where a row has none yet.
-        table: N_kc, [V + 1, K] as one vector, int32; the last row is zeros.
-        tokens: N_k, int64.
-        numbers: m_k, int64.
-        prior: a_0, each word's Dirichlet parameter.
-        alpha: Concentration; 0 where the number of clusters is given.
-        extra: Added to every m_k: alpha / K where the number of clusters is given, else 0.
-        given: K where it is given, else 0.
-        family: Random streams of the draws.
+    An assignment is int32, `UNSEATED` where a row has none; ``table`` is N_kc, [V + 1, K] as one vector of
+    int32 whose last row is zeros; ``tokens`` and ``numbers`` are N_k and m_k, int64; ``extra`` is alpha / K
+    and ``given`` K where the number of clusters is given, else both are 0.
 
     Returns:
         How many rows are done: fewer than there are where all of the table's clusters have rows.
     """
     size, num_words = np.int64(numbers.shape[0]), table.shape[0] // numbers.shape[0] - 1
-    blocks, zeros = size // 16, np.int64(num_words) * size
-    a_0, scale = np.float32(prior), np.float32(1.0 / num_words)
+    a_0, whole, scale = np.float32(prior), prior * num_words, np.float32(1.0 / num_words)
     above, below, sums = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(size, np.float32)
-    bits, exponents = above.view(np.int32), np.empty(size, np.int32)
     masses, totals = np.empty(size, np.float32), np.empty(size, np.float32)
-    for k in range(size):
-        masses[k] = numbers[k] + (extra if k < given else 0.0)
-        totals[k] = prior * num_words + tokens[k]
-    is_open = _open_another(numbers) if alpha > 0.0 else -1
-    if is_open >= 0:
-        masses[is_open] = alpha
+    bits, exponents = above.view(np.int32), np.empty(size, np.int32)
+    is_open = _begin(tokens, numbers, whole, alpha, extra, given, masses, totals)
     for at in range(begin_at, rows.shape[0]):
-        if alpha > 0.0 and is_open < 0:
+        if given == 0 and is_open < 0:
             return at
         first, last, old = indptr[at], indptr[at + 1], np.int64(assignments[rows[at]])
         if old >= 0:
             _change(old, -1, first, last, words, counts, size, table, tokens, numbers)
             set_entry(masses, old, np.float32(numbers[old] + extra))
-            set_entry(totals, old, np.float32(prior * num_words + tokens[old]))
+            set_entry(totals, old, np.float32(whole + tokens[old]))
         weigh(
             first, last, words, counts, size, table, totals, masses, a_0, scale, above, below, bits, exponents
         )
-        word, _ = next_word(open_member(family, rows[at]))
-        unit = np.float32(np.int64(word >> np.uint64(1))) * TO_UNIT
-        new = draw_place(above, table, zeros, ONE, blocks, unit, sums)
-        if not above[new] > 0.0:
-            new = last_place(above, table, zeros, ONE, unit, size)
+        new = np.int64(_choose(above, table, num_words * size, sums, family, rows[at]))
         _change(new, 1, first, last, words, counts, size, table, tokens, numbers)
         set_entry(masses, new, np.float32(numbers[new] + extra))
-        set_entry(totals, new, np.float32(prior * num_words + tokens[new]))
+        set_entry(totals, new, np.float32(whole + tokens[new]))
         assignments[rows[at]] = new
         if new == is_open:
             is_open = _open_another(numbers)

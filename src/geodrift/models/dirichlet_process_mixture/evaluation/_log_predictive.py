@@ -7,6 +7,8 @@ The last term is the expectation over all clusters that have no rows. The multin
 as in Baker et al. (2018), figure 3b.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
@@ -70,3 +72,24 @@ def log_predictive(
     """
     logs = log_joint_with_clusters(rows, clusters, weights, new_weight, log_of_new(rows, prior))
     return np.logaddexp.reduce(logs, axis=1)
+
+
+def under_draws(
+    rows: sp.csr_matrix, draws: Mapping[str, np.ndarray], prior: float
+) -> Float[np.ndarray, "N D"]:
+    """`log_predictive` under each draw.
+
+    Args:
+        rows: Counts, [D, V].
+        draws: ``clusters``, ``cluster_weights`` and ``new_weight``, [draw, ...]; NaN where a draw has no such
+            cluster.
+        prior: a_0.
+    """
+    weights = np.nan_to_num(draws["cluster_weights"])
+    each = zip(draws["clusters"], weights, draws["new_weight"], strict=True)
+    return np.stack([log_predictive(rows, theta, w, float(new), prior) for theta, w, new in each])
+
+
+def averaged(logs: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " D"]:
+    """Logarithm of the mean over draws of what `under_draws` has the logarithms of."""
+    return np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))

@@ -16,10 +16,10 @@ from geodrift.kernels._streams import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.kernels._vector_draw import draw_place, last_place
 from geodrift.models.dirichlet_process_mixture._rows import Rows
-from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import (
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import TO_UNIT
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._weights import (
     BLOCK,
     ONE,
-    TO_UNIT,
     put_back,
     split_off,
 )

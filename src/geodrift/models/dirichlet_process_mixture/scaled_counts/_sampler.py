@@ -2,10 +2,10 @@ r"""Sticks and clusters moved by minibatches' counts scaled to all rows; Baker e
 
 .. math:: w_j = v_j \prod_{l < j} (1 - v_l), \quad v_j = g_{j1} / (g_{j1} + g_{j2})
 
-A step draws the clusters of its minibatch given sticks and word probabilities, by slices (so that there are as
-many sticks as are needed); then, with c = D / S, the numbers :math:`\hat m_j = c \#\{i: z_i = j\}` and
+A step draws the clusters of its minibatch given sticks and word probabilities, by slices (so that there are
+as many sticks as are needed); then, with c = D / S, the numbers :math:`\hat m_j = c \#\{i: z_i = j\}` and
 :math:`\hat M_j = c \#\{i: z_i > j\}` of the minibatch are shapes towards which the sticks' gammas move,
-:math:`1 + \hat m_j` and :math:`\alpha + \hat M_j`, and :math:`a_0 + c \hat N_{jw}` those of the clusters' own.
+:math:`1 + \hat m_j` and :math:`\alpha + \hat M_j`, and :math:`a_0 + c N_{jw}` those of the clusters' own.
 
 Sums of gammas say nothing of the model. Before a move they are drawn anew, given the numbers of rows and
 tokens that all rows' kept clusters have: with all rows in the minibatch a step is then a Gibbs sampler whose
@@ -84,7 +84,7 @@ class ScaledCounts(ClusterMove):
         return self.source.num_rows if number else self.start.start_size
 
     def begin(self, rows: Rows) -> None:
-        """Passes of the collapsed sampler over the rows of the start; then sticks and clusters given these."""
+        """Passes of the collapsed sampler over the rows of the start; then sticks and clusters of these."""
         self.start.begin(rows)
         for count in range(START_PASSES):
             self.start.step(rows, count)
