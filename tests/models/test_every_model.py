@@ -4,7 +4,6 @@ import csv
 import importlib
 import json
 import re
-import sys
 
 import numba
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodrift
 from cases import MODELS
-from geodrift import cli
 from geodrift.data import Corpus
 from geodrift.driver import Length, plan_of, sampled
 from geodrift.models import create_run, fit, make_chains, model_named, models
@@ -113,22 +111,6 @@ def options(case):
     """The settings of a case as they are typed."""
     told = {setting.name: setting.option for setting in model_named(case.name).settings_type.settings()}
     return [f"--{told[name]}={value}" for name, value in case.settings.items()]
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Runs a command that has to succeed, and returns what it prints."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodrift", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert not stop.value.code, err
-        return out
-
-    return run
 
 
 @each_model

@@ -91,8 +91,9 @@ class Chain(ModelChain):
             "concentration": np.array(self.move.concentration),
             "number_of_clusters": np.array(self.move.number_of_clusters(), np.int32),
             "log_joint": np.array(self.move.log_joint(), np.float64),
-            "assignments": drawn.assignments,
         }
+        if self.settings.store_assignments:
+            found["assignments"] = drawn.places[self.move.assignments]
         return {name: found[name] for name in self.variables}
 
     def state(self) -> dict[str, np.ndarray]:

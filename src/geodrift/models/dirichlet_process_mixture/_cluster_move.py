@@ -17,7 +17,7 @@ class ClusterDraw(NamedTuple):
     weights: Float[np.ndarray, " K"]  # of the clusters, float32
     sizes: Float[np.ndarray, " K"]  # the share of the rows that each has, float32
     new_weight: float  # of all clusters that have no rows
-    assignments: Int[np.ndarray, " D"]  # the cluster of every row; -1 where it has none yet
+    places: Int[np.ndarray, " slots"]  # of an assignment of the move: the place among these clusters
 
 
 class ClusterMove(abc.ABC):
@@ -29,6 +29,7 @@ class ClusterMove(abc.ABC):
     settings: Settings
     batch_size: int  # rows of a step, at most those of the corpus
     concentration: float  # alpha
+    assignments: Int[np.ndarray, " D"]  # of every row, int32; -1 where it has none yet
 
     @abc.abstractmethod
     def rows_of_pass(self, number: int) -> int:

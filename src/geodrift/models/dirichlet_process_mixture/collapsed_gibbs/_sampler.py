@@ -94,7 +94,7 @@ class CollapsedGibbs(ClusterMove):
         places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
         places[order] = np.arange(len(order))
         sizes = (numbers / max(1, numbers.sum())).astype(np.float32)
-        return ClusterDraw(clusters, weights, sizes, new_weight, places[self.assignments])
+        return ClusterDraw(clusters, weights, sizes, new_weight, places)
 
     def log_joint(self) -> float:
         """Of the rows seen so far; see `_posterior_draw.log_joint`."""

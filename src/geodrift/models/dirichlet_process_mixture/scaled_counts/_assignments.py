@@ -60,16 +60,17 @@ def _draw_rows(
     for row in range(begin, end):
         for k in range(size):
             weights[k] = ONE if masses[k] > levels[row] else 0.0
-        exponents[:] = 0
         taken = 0
         for entry in range(indptr[row], indptr[row + 1]):
             at = np.int64(words[entry]) * size
             for _ in range(counts[entry]):
+                if taken % BLOCK == 0 and taken:
+                    if taken == BLOCK:
+                        exponents[:] = 0
+                    split_off(weights, bits, exponents)
                 _multiply(at, table, weights)
                 taken += 1
-                if taken % BLOCK == 0:
-                    split_off(weights, bits, exponents)
-        if taken >= BLOCK:
+        if taken > BLOCK:
             split_off(weights, bits, exponents)
             put_back(weights, bits, exponents)
         new = draw_place(weights, table, ones, np.float32(0.0), size // 16, units[row], sums)
@@ -99,7 +100,7 @@ def _draw_all(
         _draw_rows(begin, end, indptr, words, counts, levels, masses, table, units, clusters)
 
 
-_forms = TwoForms(_draw_all, worth_threads=20_000)
+_forms = TwoForms(_draw_all, worth_threads=200_000)
 
 
 def draw_assignments(

@@ -41,6 +41,15 @@ def log_gamma(shapes: Float[np.ndarray, "*n"], rng: np.random.Generator) -> Floa
     return np.log(rng.standard_gamma(shapes + 1.0)) - rng.standard_exponential(np.shape(shapes)) / shapes
 
 
+def normalised(logs: Float[np.ndarray, "K V"]) -> tuple[Float[np.ndarray, "K V"], Float[np.ndarray, " K"]]:
+    """Rows divided by their sums, and the logarithms of the sums."""
+    most = logs.max(axis=1, initial=-np.inf)
+    found = np.exp(logs - most[:, None])
+    sums = found.sum(axis=1)
+    found /= sums[:, None]
+    return found, most + np.log(sums)
+
+
 def log_weights(log_sticks: Float[np.ndarray, "K 2"]) -> tuple[Float[np.ndarray, " K"], float]:
     """Log w of each stick, and the logarithm of what is left."""
     whole = np.logaddexp(log_sticks[:, 0], log_sticks[:, 1])
@@ -89,7 +98,7 @@ class ScaledCounts(ClusterMove):
         for count in range(START_PASSES):
             self.start.step(rows, count)
         self.concentration = self.start.concentration
-        self.assignments = self.start.draw(0).assignments
+        self.assignments = self.start.draw(0).places[self.start.assignments]
         seen = self.assignments[rows.numbers]
         number = int(seen.max()) + 1
         counts = token_counts(rows, seen, number, self.source.num_words)
@@ -137,15 +146,14 @@ class ScaledCounts(ClusterMove):
         del count
         log_w, _ = log_weights(self.log_sticks)
         order = np.argsort(-self.numbers, kind="stable")[: self.number_of_clusters()]
-        logs = self.log_clusters[order]
-        logs = logs - np.logaddexp.reduce(logs, axis=1)[:, None]
-        clusters = np.maximum(np.exp(logs).astype(np.float32), posterior.LEAST)
+        theta, _ = normalised(self.log_clusters[order])
+        clusters = np.maximum(theta.astype(np.float32), posterior.LEAST)
         weights = np.exp(log_w[order])
         places = np.full(len(self.numbers) + 1, -1, np.int32)
         places[order] = np.arange(len(order))
         sizes = (self.numbers[order] / max(1, self.numbers.sum())).astype(np.float32)
         new = max(0.0, 1.0 - float(weights.sum()))
-        return ClusterDraw(clusters, weights.astype(np.float32), sizes, new, places[self.assignments])
+        return ClusterDraw(clusters, weights.astype(np.float32), sizes, new, places)
 
     def state(self) -> dict[str, np.ndarray]:
         """Assignments, their numbers, sticks, clusters and alpha."""
@@ -187,7 +195,7 @@ class ScaledCounts(ClusterMove):
         from_here = np.cumsum(self.numbers[::-1])[::-1]
         sums = np.logaddexp(self.log_sticks[:, 0], self.log_sticks[:, 1])
         self.log_sticks += (log_gamma(1.0 + self.concentration + from_here, rng) - sums)[:, None]
-        sums = np.logaddexp.reduce(self.log_clusters, axis=1)
+        _, sums = normalised(self.log_clusters)
         shapes = self.prior * self.source.num_words + self.tokens
         self.log_clusters += (log_gamma(shapes, rng) - sums)[:, None]
 
@@ -221,9 +229,10 @@ class ScaledCounts(ClusterMove):
 
     def _table(self, size: int) -> Float[np.ndarray, "V1 Kp"]:
         """V theta of each word, [V + 1, Kp] float32, at least `LEAST`; the last row is ones."""
-        logs = self.log_clusters - np.logaddexp.reduce(self.log_clusters, axis=1)[:, None]
         table = np.ones((self.source.num_words + 1, size), np.float32)
-        table[:-1, : len(logs)] = np.maximum(np.exp(logs.T) * self.source.num_words, LEAST)
+        theta, _ = normalised(self.log_clusters)
+        theta *= self.source.num_words
+        table[:-1, : len(theta)] = np.maximum(theta, LEAST, out=theta).T
         return table
 
     def _compile(self) -> None:
