@@ -118,7 +118,8 @@ class DirichletProcessAnswers(ComponentAnswers):
             for name in ("clusters", "cluster_weights", "new_weight")
         }
         prior = float(run.config["settings"]["cluster_word_prior"])
-        weights = membership(rows, *flat.values(), prior, places=orders[chosen], others=not given)
+        draws = flat["clusters"], flat["cluster_weights"], flat["new_weight"]
+        weights = membership(rows, draws, prior, places=orders[chosen], others=not given)
         return with_intervals_of_shared(weights, agreed if given else with_rest(agreed))
 
     def mixtures(

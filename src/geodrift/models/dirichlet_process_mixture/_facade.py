@@ -37,9 +37,8 @@ PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not
 class DirichletProcessMixture(Facade):
     """Clusters of rows of counts, as many as the rows ask for, with a posterior.
 
-    D rows, V words; a row is a draw of one of the clusters' multinomials. What each setting is and may be
-    stands on the page of settings. Clusters that have less than 1% of the rows on average are not told of
-    one by one, unless the number of clusters is given.
+    D rows, V words. What each setting is and may be stands on the page of settings. Clusters that have less
+    than 1% of the rows are not told of one by one, unless the number of clusters is given.
 
     Args:
         n_clusters: K; None: a Dirichlet process, whose number of clusters is sampled.
@@ -63,12 +62,11 @@ class DirichletProcessMixture(Facade):
         cluster_size_draws_: The share of the rows that each has, [draw, cluster].
         number_of_clusters_draws_: Clusters that have rows, [draw].
         concentration_draws_: alpha, [draw].
-        assignment_draws_: The cluster of each row in each draw, by its place among the draw's own clusters,
-            [draw, row], where they are stored; else None. Two rows are together in a draw where these agree.
+        assignment_draws_: The cluster of each row, by its place in the draw itself, [draw, row]; None unless they
+            are stored. Two rows are together in a draw where they agree.
         agreement_: How far the chains agree on each cluster.
         labels_: The most probable cluster of each row of `fit`; -1: none of those that are told of.
         settings_: The settings.
-        n_features_in_: V.
 
     Example:
         >>> model = DirichletProcessMixture(random_state=0).fit(counts)
@@ -240,9 +238,12 @@ class DirichletProcessMixture(Facade):
     def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
         orders = self._orders()
         chosen = spaced(len(orders), TRANSFORM_DRAWS)
-        draws = [self._draws[name][chosen] for name in ("clusters", "cluster_weights", "new_weight")]
-        prior = self.settings_.cluster_word_prior
-        return membership(rows, *draws, prior, places=orders[chosen], others=not self._given)
+        clusters, weights = self._draws["clusters"][chosen], self._draws["cluster_weights"][chosen]
+        draws, prior = (
+            (clusters, weights, self._draws["new_weight"][chosen]),
+            self.settings_.cluster_word_prior,
+        )
+        return membership(rows, draws, prior, places=orders[chosen], others=not self._given)
 
     def _labels(self, probabilities: Float[np.ndarray, "D K"]) -> Int[np.ndarray, " D"]:
         labels = probabilities.argmax(axis=1)

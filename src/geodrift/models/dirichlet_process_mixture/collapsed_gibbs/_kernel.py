@@ -29,7 +29,7 @@ UNSEATED = -1  # the assignment of a row that has none
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def _change(
     cluster: np.int64,
-    by: np.int64,
+    by: int,
     first: np.int64,
     last: np.int64,
     words: np.ndarray,

@@ -51,6 +51,8 @@ class CollapsedGibbs(ClusterMove):
         first = self.given or min(FIRST_CLUSTERS, source.num_rows) + 1
         self.concentration = 1.0 if settings.concentration is None else float(settings.concentration)
         self.assignments = np.full(source.num_rows, UNSEATED, np.int32)
+        self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.table = np.zeros(0, np.int32)
         self._make_room(padded(first))
         self._seat(source.rows(np.zeros(0, np.int64)), 0)  # compiles
 
@@ -150,13 +152,12 @@ class CollapsedGibbs(ClusterMove):
 
     def _make_room(self, size: int) -> None:
         """Tables of ``size`` clusters, with what the present ones hold."""
-        old = getattr(self, "numbers", np.zeros(0, np.int64))
+        had = len(self.numbers)
         table = np.zeros((self.source.num_words + 1, size), np.int32)
-        if len(old):
-            table[:, : len(old)] = self.table.reshape(-1, len(old))
-        before = getattr(self, "tokens", old)
-        self.table, self.numbers = table.reshape(-1), np.append(old, np.zeros(size - len(old), np.int64))
-        self.tokens = np.append(before, np.zeros(size - len(before), np.int64))
+        if had:
+            table[:, :had] = self.table.reshape(-1, had)
+        self.table, more = table.reshape(-1), np.zeros(size - had, np.int64)
+        self.numbers, self.tokens = np.append(self.numbers, more), np.append(self.tokens, more)
 
     def _shrink(self) -> None:
         """Give clusters new numbers where half of the tables would do: a draw's time is in proportion."""

@@ -20,9 +20,7 @@ NUMBERS_AT_ONCE = 2**24  # probabilities that are held in memory at once
 
 def membership(
     counts: sp.csr_matrix,
-    clusters: Float[np.ndarray, "N K V"],
-    weights: Float[np.ndarray, "N K"],
-    new_weights: Float[np.ndarray, " N"],
+    draws: tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"], Float[np.ndarray, " N"]],
     prior: float,
     *,
     places: Int[np.ndarray, "N P"],
@@ -32,9 +30,8 @@ def membership(
 
     Args:
         counts: Whole numbers, [D, V]; a row without a word has the weights as its probabilities.
-        clusters: Draws; NaN where a draw has no such cluster.
-        weights: Of the clusters.
-        new_weights: Of all clusters without rows.
+        draws: Clusters, their weights, and the weight of all clusters without rows; NaN where a draw has no
+            such cluster.
         prior: a_0.
         places: For each draw and each place, the number of the draw's cluster.
         others: Whether a last column has what is left: clusters that are in no place.
@@ -45,10 +42,10 @@ def membership(
     counts = checked_counts(counts)
     num_columns = places.shape[1] + others
     out = {name: np.empty((counts.shape[0], num_columns), np.float32) for name in ("mean", "low", "high")}
-    block = max(1, NUMBERS_AT_ONCE // (len(places) * (clusters.shape[1] + num_columns)))
+    block = max(1, NUMBERS_AT_ONCE // (len(places) * (draws[0].shape[1] + num_columns)))
     for start in range(0, counts.shape[0], block):
         rows = counts[start : start + block]
-        found = _under_draws(rows, clusters, weights, new_weights, prior, places, others)
+        found = _under_draws(rows, draws, prior, places, others)
         out["mean"][start : start + block] = found.mean(axis=0)
         out["low"][start : start + block], out["high"][start : start + block] = np.quantile(
             found, INTERVAL, axis=0
@@ -58,9 +55,7 @@ def membership(
 
 def _under_draws(
     rows: sp.csr_matrix,
-    clusters: Float[np.ndarray, "N K V"],
-    weights: Float[np.ndarray, "N K"],
-    new_weights: Float[np.ndarray, " N"],
+    draws: tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"], Float[np.ndarray, " N"]],
     prior: float,
     places: Int[np.ndarray, "N P"],
     others: bool,
@@ -69,9 +64,8 @@ def _under_draws(
     of_new = log_of_new(rows, prior)
     found = np.zeros((len(places), rows.shape[0], places.shape[1] + others), np.float32)
     for number, order in enumerate(places):
-        logs = log_joint_with_clusters(
-            rows, clusters[number], np.nan_to_num(weights[number]), float(new_weights[number]), of_new
-        )
+        clusters, weights, new = (values[number] for values in draws)
+        logs = log_joint_with_clusters(rows, clusters, np.nan_to_num(weights), float(new), of_new)
         each = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
         found[number, :, : len(order)] = each[:, order]
         if others:
