@@ -62,7 +62,7 @@ class DirichletProcessMixture(Facade):
         cluster_size_draws_: The share of the rows that each has, [draw, cluster].
         number_of_clusters_draws_: Clusters that have rows, [draw].
         concentration_draws_: alpha, [draw].
-        assignment_draws_: The cluster of each row, by its place in the draw itself, [draw, row]; None unless they
+        assignment_draws_: The cluster of each row, by its place in that draw, [draw, row]; None unless they
             are stored. Two rows are together in a draw where they agree.
         agreement_: How far the chains agree on each cluster.
         labels_: The most probable cluster of each row of `fit`; -1: none of those that are told of.
