@@ -190,7 +190,7 @@ SAM_MIXTURES = KernelStreams("sam chain", 0, "chain", "steps taken", "document",
 SAM_SHEAR_MOVES = KernelStreams("sam chain", 0, "chain", "steps taken", "all topics", items=(-1, -1))
 SAM_TRANSFORM_MIXTURES = KernelStreams("sam", 3, "0", "topic draw", "hash of the document")
 SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "place of the document")
-DPM_ASSIGNMENTS = KernelStreams("dpm gibbs", 11, "chain", "steps taken", "document")
+DPM_ASSIGNMENTS = KernelStreams("dpm", 11, "chain", "steps taken", "document")
 DPM_MINIBATCH_ASSIGNMENTS = KernelStreams("dpm scaled counts", 12, "chain", "steps taken", "document")
 DPM_CLUSTER_MOVES = KernelStreams("dpm scaled counts", 13, "chain", "steps taken", "cluster and word")
 # The seed is a hash of the JAX key.

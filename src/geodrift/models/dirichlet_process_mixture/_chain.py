@@ -42,6 +42,7 @@ class Chain(ModelChain):
     )
 
     settings: Settings
+    counted_length = 64  # clusters: a draw has tens
 
     def __init__(
         self,

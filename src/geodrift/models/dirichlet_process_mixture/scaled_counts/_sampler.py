@@ -75,14 +75,13 @@ class ScaledCounts(ClusterMove):
         self.batch_size = min(settings.batch_size or BATCH, source.num_rows)
         self.step_size = settings.step_size or STEP * self.batch_size / source.num_rows
         self.prior = float(settings.cluster_word_prior)
-        # Its streams are of another scope; it compiles what it needs of the start.
         gibbs = Settings(
             cluster_word_prior=self.prior,
             concentration=settings.concentration,
             batch_size=settings.batch_size,
         )
-        self.start = CollapsedGibbs(source, gibbs, seed, chain)
-        self.concentration = self.start.concentration
+        self.start: CollapsedGibbs | None = CollapsedGibbs(source, gibbs, seed, chain)
+        self.start_size, self.concentration = self.start.start_size, self.start.concentration
         self.assignments = np.full(source.num_rows, -1, np.int32)
         self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of each stick, all rows
         self.log_sticks, self.log_clusters = np.zeros((0, 2)), np.zeros((0, source.num_words))
@@ -90,15 +89,16 @@ class ScaledCounts(ClusterMove):
 
     def rows_of_pass(self, number: int) -> int:
         """The rows of the start, and all rows later."""
-        return self.source.num_rows if number else self.start.start_size
+        return self.source.num_rows if number else self.start_size
 
     def begin(self, rows: Rows) -> None:
         """Passes of the collapsed sampler over the rows of the start; then sticks and clusters of these."""
-        self.start.begin(rows)
+        found, self.start = self.start, None  # what it keeps of the rows is given up
+        found.begin(rows)
         for count in range(START_PASSES):
-            self.start.step(rows, count)
-        self.concentration = self.start.concentration
-        self.assignments = self.start.draw(0).places[self.start.assignments]
+            found.step(rows, count)
+        self.concentration = found.concentration
+        self.assignments = found.draw(0).places[found.assignments]
         seen = self.assignments[rows.numbers]
         number = int(seen.max()) + 1
         counts = token_counts(rows, seen, number, self.source.num_words)
@@ -165,6 +165,8 @@ class ScaledCounts(ClusterMove):
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
         self.concentration = float(arrays["concentration"])
+        if len(self.numbers):
+            self.start = None
 
     def _scale(self, rows: Rows) -> float:
         return self.source.num_rows / max(1, len(rows.numbers))
