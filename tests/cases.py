@@ -301,6 +301,7 @@ class ModelLaw(NamedTuple):
 
 
 MODELS = [
+    ModelCase("dpm", "DirichletProcessMixture", {"n_clusters": 3, "batch_size": 20}, "models.model_laws:dpm"),
     ModelCase("lda", "LatentDirichletAllocation", {"n_topics": 3, "batch_size": 20}, "models.model_laws:lda"),
     ModelCase("sam", "SphericalAdmixture", {"n_topics": 3, "batch_size": 20}, "models.model_laws:sam"),
 ]

@@ -27,8 +27,8 @@ import scipy.sparse as sp
 
 from geodrift.data import Corpus
 from geodrift.driver import Length, chunks, plan_of
+from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, completion_perplexity
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
 PRIOR = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
 # Corpus, topics, seconds of one run, and (seconds, must, goal) of one state; last the average of ten draws.

@@ -6,7 +6,7 @@ from scipy.special import i0e
 
 from cases import ModelLaw
 from geodrift.data import Corpus
-from models import lda_problem
+from models import dpm_problem, lda_problem
 
 LDA_COUNTS = np.array([[2, 2, 0], [0, 2, 2]])
 LDA_PRIORS = {"doc_topic_prior": (0.1, 0.3), "topic_word_prior": 0.1}
@@ -31,6 +31,31 @@ def lda():
     products = lda_problem.topic_products(p, in_words, LDA_PRIORS["topic_word_prior"])
     expected = np.concatenate([means.ravel(), squares.ravel(), products.ravel()])
     return ModelLaw(lda_problem.corpus(LDA_COUNTS), settings, 30, 1_000, statistics, expected)
+
+
+DPM_ROWS = np.array([[3, 0, 1], [0, 2, 0], [2, 1, 0], [0, 1, 2]])
+
+
+def dpm():
+    """Probabilities of all partitions of four rows, by enumeration; alpha is integrated out by quadrature."""
+    prior = 0.6
+    partitions, p, mean = dpm_problem.posterior(DPM_ROWS, prior)
+    settings = {
+        "cluster_word_prior": prior,
+        "batch_size": 3,
+        "store_assignments": True,
+        "num_draws": 500,
+        "warm_up_fraction": 0.1,
+    }
+    likely = p > 0.01
+
+    def statistics(draws):
+        named = dpm_problem.canonical(draws["assignments"])
+        seen = (named[:, None] == partitions[likely]).all(axis=-1)
+        return np.column_stack([seen, draws["concentration"]])
+
+    expected = np.append(p[likely], mean)
+    return ModelLaw(Corpus.from_matrix(sp.csr_matrix(DPM_ROWS)), settings, 20, 600, statistics, expected)
 
 
 SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane

@@ -4,7 +4,6 @@ import csv
 import importlib
 import json
 import re
-import sys
 
 import numba
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodrift
 from cases import MODELS
-from geodrift import cli
 from geodrift.data import Corpus
 from geodrift.driver import Length, plan_of, sampled
 from geodrift.models import create_run, fit, make_chains, model_named, models
@@ -115,22 +113,6 @@ def options(case):
     return [f"--{told[name]}={value}" for name, value in case.settings.items()]
 
 
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Runs a command that has to succeed, and returns what it prints."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["geodrift", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert not stop.value.code, err
-        return out
-
-    return run
-
-
 @each_model
 def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     model, run, test = model_named(case.name), tmp_path / "run", tmp_path / "test.npz"
@@ -200,7 +182,8 @@ def test_the_estimator_s_draws_are_labelled_and_say_which_chain_found_what(case)
     tree = facade.fit(documents(60, 0)).to_datatree(WORDS)
     (draws,) = (values for values in tree["posterior"].data_vars.values() if values.ndim == 4)
     assert draws.sizes == {"chain": 2, "draw": 5, model_named(case.name).component: 3, "word": len(WORDS)}
-    assert np.array_equal(draws.values.reshape(10, 3, -1), facade.topic_draws_)
+    found = getattr(facade, f"{model_named(case.name).component}_draws_")
+    assert np.array_equal(draws.values.reshape(10, 3, -1), found)
     assert draws.coords["word"].values.tolist() == WORDS
     assert np.array_equal(tree["agreement"]["found"], facade.agreement_.found)
     assert np.array_equal(tree["agreement"]["shared"], facade.agreement_.shared)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodrift.kernels._streams import Family
+from geodrift.kernels._vector_draw import LANES, padded
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import LANES, padded
 from law_checks import z_bound
 from models import lda_problem as problem
 

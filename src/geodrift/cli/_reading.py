@@ -32,7 +32,8 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
         answers = model.answers()
         found = answers.summarise(opened, top)
         if as_json:
-            show_json({command: found.parts, "verdict": found.verdict.to_dict()})
+            numbers = {"numbers": list(found.numbers)} if found.numbers else {}
+            show_json({command: found.parts, "verdict": found.verdict.to_dict()} | numbers)
         else:
             show(answers.summary_text(found))
 

@@ -190,6 +190,9 @@ SAM_MIXTURES = KernelStreams("sam chain", 0, "chain", "steps taken", "document",
 SAM_SHEAR_MOVES = KernelStreams("sam chain", 0, "chain", "steps taken", "all topics", items=(-1, -1))
 SAM_TRANSFORM_MIXTURES = KernelStreams("sam", 3, "0", "topic draw", "hash of the document")
 SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "place of the document")
+DPM_ASSIGNMENTS = KernelStreams("dpm", 11, "chain", "steps taken", "document")
+DPM_MINIBATCH_ASSIGNMENTS = KernelStreams("dpm scaled counts", 12, "chain", "steps taken", "document")
+DPM_CLUSTER_MOVES = KernelStreams("dpm scaled counts", 13, "chain", "steps taken", "cluster and word")
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
 
@@ -203,12 +206,18 @@ LDA_MOMENTA_START = PhiloxStreams("lda scaled counts", 2)
 LDA_GAMMAS_START = PhiloxStreams("lda scaled counts", 3, "steps taken")
 SAM_TOPICS_START = PhiloxStreams("sam chain", 0)
 SAM_MINIBATCH = PhiloxStreams("sam chain", 1, "steps taken")
+DPM_ROW_ORDER = PhiloxStreams("dpm", 0, "pass over the rows")
+DPM_START = PhiloxStreams("dpm", 1)
+DPM_CONCENTRATION = PhiloxStreams("dpm", 2, "steps taken")
+DPM_DRAW = PhiloxStreams("dpm", 3, "steps taken")
+DPM_WEIGHT_MOVES = PhiloxStreams("dpm scaled counts", 4, "steps taken")
 
 # NumPy's default generator.
 HELD_OUT_DOCUMENTS = SeededStreams("", 0x5E1D)
 LDA_TOKEN_SPLIT = SeededStreams("lda", 20090)
 LDA_HYBRID_START = SeededStreams("lda hybrid variational", 0)
 LDA_HYBRID_DOCUMENT_ORDER = SeededStreams("lda hybrid variational", 1)
+DPM_SAMPLE = SeededStreams("dpm", 0)
 SAM_SCORE_MIXTURES = SeededStreams("sam", 0)
 SAM_VARIATIONAL = SeededStreams("sam variational", 2)
 SAM_ANNEALED_START = SeededStreams("sam", 3, "replicate")

@@ -1,7 +1,7 @@
 """What a model answers: chains from documents, and summaries, scores and mixtures from a run."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,10 +21,12 @@ class Findings(NamedTuple):
     Attributes:
         parts: Of each component or other part, for JSON.
         verdict: What may be believed of them.
+        numbers: Of each number that was found beside the parts, such as how many there are, for JSON.
     """
 
     parts: list[dict[str, Any]]
     verdict: Verdict
+    numbers: Sequence[dict[str, Any]] = ()
 
 
 class Answers(abc.ABC):

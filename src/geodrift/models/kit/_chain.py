@@ -9,9 +9,12 @@ class ModelChain(HostChain):
 
     Attributes:
         settings: What is sampled, with every default resolved.
+        counted_length: What a dimension whose length differs from draw to draw is counted as, before a run
+            begins, when what it will need is told.
     """
 
     settings: ModelSettings
+    counted_length: int = 1
 
     @property
     def shares(self) -> Shares:  # type: ignore[override]

@@ -39,7 +39,8 @@ def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus) -> Needs:
 
     state = sum(np.asarray(a).nbytes for chain in chains for a in chain.state().values())
     draw = sum(
-        int(np.prod([size or 1 for size in variable.shape])) * np.dtype(variable.dtype).itemsize
+        int(np.prod([size or chains[0].counted_length for size in variable.shape]))
+        * np.dtype(variable.dtype).itemsize
         for variable in chains[0].variables.values()
     )
     draws = chains[0].shares.num_draws * draw * len(chains)

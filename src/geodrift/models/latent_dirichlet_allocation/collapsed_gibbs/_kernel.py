@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from geodrift.kernels._random_streams import next_word, open_member
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import (
+from geodrift.kernels._vector_draw import (
     LANES,
     draw_place,
     last_place,

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
+from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
@@ -20,7 +21,6 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import 
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
-from geodrift.models.latent_dirichlet_allocation.documents._vector_draw import padded
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus

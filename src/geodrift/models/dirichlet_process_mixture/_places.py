@@ -1,0 +1,85 @@
+"""Clusters of draws that differ in their number, in places that are the same for all draws.
+
+A draw stores its clusters by decreasing number of rows, as many as it has. What is told of is those that have
+a share of the rows which is worth telling: every draw gives its largest clusters, as many as any draw has of
+half that share, and of these places the kit finds the order and the agreement, as of any components. Where
+the number of clusters is given, all are told of.
+
+Smaller clusters are left out from the start. Of a handful of rows the draws of a cluster are near those of
+the prior, so all of them resemble one another, and the kit would ask of others to be more alike than that.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.models.kit._agreement import Agreement, aligned
+from geodrift.models.kit._relations import Relation
+
+LEAST_SHARE = 0.01  # of the rows, from which on a cluster is told of
+VARIABLES = ("clusters", "cluster_weights", "cluster_sizes")
+
+
+def candidates(
+    draws: Mapping[str, np.ndarray], given: bool, least: float = LEAST_SHARE
+) -> dict[str, np.ndarray]:
+    """The first clusters of all draws, the same number of each; a draw that has fewer gets empty ones.
+
+    Args:
+        draws: `VARIABLES` by name, [chain, draw, cluster, ...], NaN where a draw has no such cluster.
+        given: Whether the number of clusters is.
+        least: The share of the rows that is worth telling of.
+    """
+    sizes = np.nan_to_num(draws["cluster_sizes"])
+    number = sizes.shape[2] if given else max(1, int((sizes >= least / 2).sum(axis=2).max()))
+    first = {name: np.array(draws[name][:, :, :number]) for name in VARIABLES}
+    empty = np.isnan(first["cluster_weights"])
+    first["clusters"][empty] = 1.0 / first["clusters"].shape[3]
+    for name in VARIABLES[1:]:
+        first[name][empty] = 0.0
+    return first
+
+
+def told(
+    draws: Mapping[str, np.ndarray], given: bool, least: float = LEAST_SHARE
+) -> tuple[dict[str, np.ndarray], Agreement]:
+    """Clusters that are told of, the largest first, in one order for all draws.
+
+    Args:
+        draws: See `candidates`.
+        given: Whether the number of clusters is.
+        least: The share of the rows that a cluster has to have on average.
+
+    Returns:
+        The variables by name, [chain, draw, place, ...], and how far the chains agree.
+    """
+    ordered, agreed = aligned(candidates(draws, given, least), "clusters", np.sqrt)
+    sizes = ordered["cluster_sizes"].mean(axis=(0, 1))
+    places = np.argsort(-sizes, kind="stable")
+    if not given:
+        places = places[: max(1, int((sizes >= least).sum()))]
+    return {name: values[:, :, places] for name, values in ordered.items()}, of_places(agreed, places)
+
+
+def agreement_of(draws: Mapping[str, np.ndarray], given: bool) -> Agreement:
+    """How far the chains agree on the clusters that are told of."""
+    return told(draws, given)[1]
+
+
+def of_places(agreed: Agreement, places: np.ndarray) -> Agreement:
+    """The agreement on some places, in their order."""
+    now = {int(place): number for number, place in enumerate(places)}
+    relations = [
+        Relation(now[each.place], each.kind, None if each.partner is None else now[each.partner], each.chains)
+        for each in agreed.relations
+        if each.place in now and (each.partner is None or each.partner in now)
+    ]
+    return agreed._replace(
+        orders=agreed.orders[:, :, places], cosines=agreed.cosines[:, places], relations=relations
+    )
+
+
+def numbers_above(sizes: Float[np.ndarray, "C N K"], least: float = LEAST_SHARE) -> np.ndarray:
+    """How many clusters of each draw have at least a share of the rows, [chain, draw]."""
+    return (np.nan_to_num(sizes) >= least).sum(axis=2)

@@ -1,0 +1,1 @@
+"""The default method: collapsed Gibbs sampling of the clusters of rows."""

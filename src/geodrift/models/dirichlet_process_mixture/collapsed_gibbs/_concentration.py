@@ -1,0 +1,77 @@
+r"""The concentration alpha given the numbers of rows of all clusters.
+
+Of a Dirichlet process, k clusters of n rows have probability :math:`\propto \alpha^k \Gamma(\alpha) /
+\Gamma(\alpha + n)`, and with :math:`q \sim \mathrm{Beta}(\alpha, n)`
+
+.. math:: \alpha \mid q, k \sim \mathrm{Gamma}(a + k,\; b - \log q)
+
+(Escobar and West 1995, section 6, in the form of one gamma). With K clusters of weights Dirichlet(alpha / K),
+
+.. math:: p(\alpha \mid m) \propto p(\alpha) \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)}
+    \prod_k \frac{\Gamma(\alpha / K + m_k)}{\Gamma(\alpha / K)},
+
+of which a slice sampler makes a move on the logarithm of alpha (Neal 2003).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Int
+from scipy.special import gammaln
+
+SHAPE, RATE = 1.0, 1.0  # a and b, of the prior
+_WIDTH = 2.0  # of the slice sampler's first interval
+
+
+def draw_concentration(alpha: float, clusters: int, rows: int, rng: np.random.Generator) -> float:
+    """Alpha of a Dirichlet process.
+
+    Args:
+        alpha: Its present value.
+        clusters: k, clusters that have rows.
+        rows: n.
+        rng: Of the random numbers.
+    """
+    if rows == 0:
+        return float(rng.standard_gamma(SHAPE) / RATE)
+    # Of small alpha a Beta draw underflows: log q by Gamma(s) = Gamma(s + 1) U^(1/s).
+    one = np.log(rng.standard_gamma(alpha + 1.0)) - rng.standard_exponential() / alpha
+    log_q = one - np.logaddexp(one, np.log(rng.standard_gamma(rows)))
+    return float(rng.standard_gamma(SHAPE + clusters) / (RATE - log_q))
+
+
+def log_density_of_finite(log_alpha: float, numbers: Int[np.ndarray, " K"]) -> float:
+    """Of log alpha where the number of clusters is given, up to a constant."""
+    alpha = np.exp(log_alpha)
+    each = alpha / len(numbers)
+    found = gammaln(alpha) - gammaln(alpha + numbers.sum()) + (gammaln(each + numbers) - gammaln(each)).sum()
+    return float(found + SHAPE * log_alpha - RATE * alpha)
+
+
+def draw_finite_concentration(
+    alpha: float, numbers: Int[np.ndarray, " K"], rng: np.random.Generator
+) -> float:
+    """A move of alpha where the number of clusters is given.
+
+    Args:
+        alpha: Its present value.
+        numbers: m, the rows of each cluster.
+        rng: Of the random numbers.
+    """
+    return float(np.exp(_slice_move(np.log(alpha), lambda x: log_density_of_finite(x, numbers), rng)))
+
+
+def _slice_move(x: float, log_density: Callable[[float], float], rng: np.random.Generator) -> float:
+    """Neal's (2003) move: stepping out, then shrinkage."""
+    level = log_density(x) - rng.standard_exponential()
+    low = x - _WIDTH * rng.random()
+    high = low + _WIDTH
+    while log_density(low) > level:
+        low -= _WIDTH
+    while log_density(high) > level:
+        high += _WIDTH
+    while True:
+        new = low + (high - low) * rng.random()
+        if log_density(new) > level:
+            return new
+        low, high = (new, high) if new < x else (low, new)

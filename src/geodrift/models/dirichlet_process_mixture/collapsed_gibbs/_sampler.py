@@ -1,0 +1,188 @@
+"""Collapsed Gibbs sampling by minibatches: every row's cluster is kept between its visits."""
+
+import numpy as np
+from jaxtyping import Int
+
+from geodrift.kernels import _streams
+from geodrift.kernels._vector_draw import padded
+from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
+from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
+from geodrift.models.dirichlet_process_mixture._settings import Settings
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._concentration import (
+    draw_concentration,
+    draw_finite_concentration,
+)
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED, add_rows, seat_rows
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._posterior_draw import (
+    draw_clusters,
+    draw_weights,
+    log_joint,
+)
+
+BATCH = 2**17  # rows of a step, unless told otherwise
+FIRST_CLUSTERS = 50  # into which the first rows are thrown
+LEAST_START = 2**15  # rows with which a chain starts, where there are so many
+START_PASSES = 10  # over these rows before the others join
+KEPT = ("assignments", "table", "tokens", "numbers")  # arrays of the state
+
+
+class CollapsedGibbs(ClusterMove):
+    """Redraws the clusters of a minibatch of rows given those of all others; see `_kernel`.
+
+    That is a Gibbs sampler for batches of any size, whose law is exact once every row has a cluster. The cost
+    of a step depends on its rows alone, and what is kept of a row is 4 bytes.
+
+    The chain starts with the first rows of a random order, thrown into `FIRST_CLUSTERS` clusters: clusters
+    that are too many merge within a few passes, while from one cluster others are hardly ever born. The rest
+    join later, each by a draw given the rows before it.
+
+    Args:
+        source: The rows.
+        settings: See `Settings`.
+        seed: Seed of the run.
+        chain: Number of the chain; (seed, chain, step) keys the random streams.
+    """
+
+    def __init__(self, source: RowSource, settings: Settings, seed: int, chain: int) -> None:
+        self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
+        self.batch_size = min(settings.batch_size or BATCH, source.num_rows)
+        self.start_size = min(source.num_rows, max(self.batch_size, LEAST_START))
+        self.given = settings.n_clusters or 0
+        first = self.given or min(FIRST_CLUSTERS, source.num_rows) + 1
+        self.concentration = 1.0 if settings.concentration is None else float(settings.concentration)
+        self.assignments = np.full(source.num_rows, UNSEATED, np.int32)
+        self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.table = np.zeros(0, np.int32)
+        self._make_room(padded(first))
+        self._seat(source.rows(np.zeros(0, np.int64)), 0)  # compiles
+
+    def rows_of_pass(self, number: int) -> int:
+        """The rows of the start, and all rows later."""
+        return self.start_size if number < START_PASSES else self.source.num_rows
+
+    def begin(self, rows: Rows) -> None:
+        """Throw the rows of the start into clusters."""
+        rng = _streams.DPM_START.generator(self.seed, self.chain)
+        among = self.given or min(FIRST_CLUSTERS, self.source.num_rows)
+        self.assignments[rows.numbers] = rng.integers(among, size=len(rows.numbers))
+        add_rows(*rows, self.assignments, self.table, self.tokens, self.numbers)
+
+    def step(self, rows: Rows, count: int) -> None:
+        """One minibatch, then alpha."""
+        self._seat(rows, count)
+        self._shrink()
+        self._draw_concentration(count)
+
+    def unseen(self) -> Int[np.ndarray, " U"]:
+        """Rows without a cluster."""
+        return np.flatnonzero(self.assignments == UNSEATED)
+
+    def join(self, rows: Rows, count: int) -> None:
+        """The same draws as of a step: a row without a cluster is not taken out of one."""
+        self._seat(rows, count)
+
+    def number_of_clusters(self) -> int:
+        """Clusters that have rows."""
+        return int(np.count_nonzero(self.numbers))
+
+    def draw(self, count: int) -> ClusterDraw:
+        """Weights and clusters given the assignments of the rows seen so far."""
+        rng = _streams.DPM_DRAW.generator(self.seed, self.chain, count)
+        order = np.argsort(-self.numbers, kind="stable")
+        order = order[order < self.given] if self.given else order[: self.number_of_clusters()]
+        numbers = self.numbers[order]
+        weights, new_weight = draw_weights(numbers, self._alpha_of_new(), self._extra(), rng)
+        clusters = draw_clusters(self._counts(order), self.settings.cluster_word_prior, rng)
+        places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
+        places[order] = np.arange(len(order))
+        sizes = (numbers / max(1, numbers.sum())).astype(np.float32)
+        return ClusterDraw(clusters, weights, sizes, new_weight, places)
+
+    def log_joint(self) -> float:
+        """Of the rows seen so far; see `_posterior_draw.log_joint`."""
+        some = np.arange(self.given) if self.given else np.flatnonzero(self.numbers)
+        prior = self.settings.cluster_word_prior
+        return log_joint(self._counts(some), self.numbers[some], prior, self.concentration, bool(self.given))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Assignments, their counts, and alpha."""
+        kept = {name: getattr(self, name).copy() for name in KEPT}
+        return kept | {"concentration": np.array(self.concentration)}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore a state returned by `state`."""
+        for name in KEPT:
+            setattr(self, name, np.array(arrays[name]))
+        self.concentration = float(arrays["concentration"])
+
+    def _seat(self, rows: Rows, count: int) -> None:
+        """Draw the clusters of some rows, one after the other."""
+        family = _streams.DPM_ASSIGNMENTS.family(self.seed, self.chain, count).word
+        done = 0
+        while True:
+            done = seat_rows(
+                done,
+                *rows,
+                self.assignments,
+                self.table,
+                self.tokens,
+                self.numbers,
+                float(self.settings.cluster_word_prior),
+                self._alpha_of_new(),
+                self._extra(),
+                self.given,
+                family,
+            )
+            if done == len(rows.numbers):
+                return
+            self._make_room(padded(len(self.numbers) + max(16, len(self.numbers) // 4)))
+
+    def _alpha_of_new(self) -> float:
+        """The weight of a cluster without rows, of a Dirichlet process."""
+        return 0.0 if self.given else self.concentration
+
+    def _extra(self) -> float:
+        """What is added to each cluster's number of rows, where the number of clusters is given."""
+        return self.concentration / self.given if self.given else 0.0
+
+    def _counts(self, clusters: Int[np.ndarray, " K"]) -> Int[np.ndarray, "K V"]:
+        """N of some clusters."""
+        table = self.table.reshape(self.source.num_words + 1, -1)
+        return np.ascontiguousarray(table[:-1, clusters].T)
+
+    def _make_room(self, size: int) -> None:
+        """Tables of ``size`` clusters, with what the present ones hold."""
+        had = len(self.numbers)
+        table = np.zeros((self.source.num_words + 1, size), np.int32)
+        if had:
+            table[:, :had] = self.table.reshape(-1, had)
+        self.table, more = table.reshape(-1), np.zeros(size - had, np.int64)
+        self.numbers, self.tokens = np.append(self.numbers, more), np.append(self.tokens, more)
+
+    def _shrink(self) -> None:
+        """Give clusters new numbers where half of the tables would do: a draw's time is in proportion."""
+        occupied = np.flatnonzero(self.numbers)
+        size = padded(len(occupied) + 1)
+        if self.given or 2 * size > len(self.numbers):
+            return
+        table = np.zeros((self.source.num_words + 1, size), np.int32)
+        table[:, : len(occupied)] = self.table.reshape(-1, len(self.numbers))[:, occupied]
+        places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
+        places[occupied] = np.arange(len(occupied))
+        self.assignments = places[self.assignments]
+        rest = np.zeros(size - len(occupied), np.int64)
+        self.table, self.tokens = table.reshape(-1), np.append(self.tokens[occupied], rest)
+        self.numbers = np.append(self.numbers[occupied], rest)
+
+    def _draw_concentration(self, count: int) -> None:
+        """Alpha given the numbers of rows, where it is learnt."""
+        if self.settings.concentration is not None:
+            return
+        rng = _streams.DPM_CONCENTRATION.generator(self.seed, self.chain, count)
+        if self.given:
+            numbers = self.numbers[: self.given]
+            self.concentration = draw_finite_concentration(self.concentration, numbers, rng)
+        else:
+            seen = int(self.numbers.sum())
+            clusters = self.number_of_clusters()
+            self.concentration = draw_concentration(self.concentration, clusters, seen, rng)

@@ -1,0 +1,1 @@
+"""Rows that were not fitted: their log density, and the clusters that they belong to."""

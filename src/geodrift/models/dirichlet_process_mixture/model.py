@@ -1,0 +1,26 @@
+"""The specification of the Dirichlet-process mixture of multinomials."""
+
+from geodrift.models.dirichlet_process_mixture._settings import Settings
+from geodrift.models.kit._model import Model, Summary
+
+MODEL = Model(
+    name="dpm",
+    title="the Dirichlet-process mixture of multinomials",
+    settings_type=Settings,
+    answers_class="geodrift.models.dirichlet_process_mixture._answers:DirichletProcessAnswers",
+    summary=Summary(
+        "clusters",
+        "Print how many clusters there are, and each one's share and leading words with 90% intervals.",
+        "Words of a cluster.",
+    ),
+    component="cluster",
+    transform_help="The probability of each cluster for each row; where their number is not given, the last"
+    " column is that of all clusters which are not told of; an interval only for clusters that the chains"
+    " share",
+    evaluation_help="minus the mean log density of a row in nats, without multinomial coefficients: of the"
+    " draws' average, and of a single draw",
+    export_help="clusters [draw, cluster, word], cluster_weights and cluster_sizes [draw, cluster], found"
+    " [chain, cluster], shared [cluster], vocabulary, hyperparameters (JSON): the clusters that are told of",
+    # Counts and assignments are changed in place; a checkpoint holds a copy.
+    memory_of_a_step=2.0,
+)

@@ -1,0 +1,152 @@
+"""What the Dirichlet-process mixture answers: how many clusters, which, and whose rows."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+import geodrift
+from geodrift.models import DirichletProcessMixture
+from geodrift.models.dirichlet_process_mixture import _places, log_predictive
+
+WORDS = 12
+
+
+def three_groups(number, seed):
+    """Rows of three groups with words of their own, in a half, a third and a sixth of the rows."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(3, size=number, p=[1 / 2, 1 / 3, 1 / 6])
+    words = np.full((3, WORDS), 0.02)
+    for k in range(3):
+        words[k, 4 * k : 4 * k + 4] = 1.0
+    words /= words.sum(axis=1, keepdims=True)
+    return sp.csr_matrix(np.array([rng.multinomial(6, words[k]) for k in groups])), groups
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rows, groups = three_groups(600, 0)
+    model = DirichletProcessMixture(
+        n_steps=200, n_chains=2, n_draws=20, store_assignments=True, random_state=1
+    )
+    return model.fit(rows), rows, groups
+
+
+def test_clusters_are_found_and_told_by_size(fitted):
+    model, _, groups = fitted
+    assert model.cluster_draws_.shape == (40, 3, WORDS)
+    sizes = model.cluster_size_draws_.mean(axis=0)
+    assert sizes == pytest.approx(np.bincount(groups) / len(groups), abs=0.02)
+    assert model.agreement_.shared.all()
+    told = model.number_of_clusters(0.05)
+    assert (told["low"], told["high"], told["probabilities"]) == (3, 3, {3: 1.0})
+    assert model.number_of_clusters(1e-9)["mean"] == model.number_of_clusters_draws_.mean()
+    words = model.top_words([f"w{i:02d}" for i in range(WORDS)], top=4)
+    assert {entry["word"] for entry in words[0]["words"]} == {"w00", "w01", "w02", "w03"}
+    assert words[0]["size_low"] < words[0]["size"] < words[0]["size_high"]
+
+
+def test_labels_and_probabilities(fitted):
+    model, rows, groups = fitted
+    probabilities = model.predict_proba(rows)
+    assert probabilities.shape == (600, 4)  # the last is of all other clusters
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(600), abs=1e-6)
+    assert np.array_equal(model.labels_, model.predict(rows))
+    assert (model.labels_ == groups).mean() > 0.95
+    assert np.array_equal(model.fit_predict(rows), model.labels_)
+    intervals = model.transform_with_intervals(rows)
+    assert (intervals["low"] <= intervals["high"]).all()
+    nothing = model.predict_proba(sp.csr_matrix((1, WORDS)))[0, :3]
+    assert nothing == pytest.approx(model.cluster_weight_draws_.mean(axis=0), abs=1e-3)
+
+
+def test_rows_of_one_cluster_are_together_in_the_stored_assignments(fitted):
+    model, _, groups = fitted
+    draws = model.assignment_draws_
+    assert draws.shape == (40, 600)
+    together = (draws[:, :, None] == draws[:, None, :]).mean(axis=0)
+    same = groups[:, None] == groups
+    assert together[same].mean() > 0.9
+    assert together[~same].mean() < 0.1
+
+
+def test_the_density_of_all_rows_of_a_length_is_one(fitted):
+    """Of one draw: summed over all rows of two tokens, each with its multinomial coefficient."""
+    model, _, _ = fitted
+    pairs = [(i, j) for i in range(WORDS) for j in range(i, WORDS)]
+    rows = np.zeros((len(pairs), WORDS))
+    for row, pair in zip(rows, pairs, strict=True):
+        np.add.at(row, list(pair), 1)
+    coefficients = np.exp(gammaln(3) - gammaln(rows + 1).sum(axis=1))
+    draw = {name: values[0] for name, values in model._draws.items()}
+    logs = log_predictive(
+        sp.csr_matrix(rows), draw["clusters"], np.nan_to_num(draw["cluster_weights"]), draw["new_weight"], 0.5
+    )
+    assert (np.exp(logs) * coefficients).sum() == pytest.approx(1.0, abs=1e-5)
+    averaged = model.score_samples(sp.csr_matrix(rows))
+    assert (np.exp(averaged) * coefficients).sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_rows_are_drawn_from_the_predictive_law(fitted):
+    model, _, groups = fitted
+    drawn, labels = model.sample(4000, seed=3)
+    assert np.array_equal(drawn.sum(axis=1), np.full((4000, 1), 6))
+    share = np.bincount(labels[labels >= 0], minlength=3) / 4000
+    assert share == pytest.approx(np.bincount(groups) / len(groups), abs=0.05)
+    again, same = model.sample(4000, seed=3)
+    assert np.array_equal(same, labels)
+    assert (again != drawn).nnz == 0
+    with pytest.raises(ValueError, match="n_samples must be at least 1"):
+        model.sample(0)
+
+
+def test_a_draw_with_fewer_clusters_gets_empty_ones():
+    clusters = np.full((1, 2, 3, 2), np.nan, np.float32)
+    sizes = np.full((1, 2, 3), np.nan, np.float32)
+    clusters[0, 0], sizes[0, 0] = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], [0.6, 0.39, 0.01]
+    clusters[0, 1, :1], sizes[0, 1, 0] = [[0.8, 0.2]], 1.0
+    draws = {"clusters": clusters, "cluster_weights": sizes, "cluster_sizes": sizes}
+    found, agreed = _places.told(draws, given=False, least=0.05)
+    assert found["cluster_sizes"][0].tolist() == [[pytest.approx(0.6), pytest.approx(0.39)], [1.0, 0.0]]
+    assert found["clusters"][0, 1, 1].tolist() == [0.5, 0.5]
+    assert agreed.orders.shape == (1, 2, 2)
+
+
+def test_the_commands_of_a_process_whose_number_of_clusters_is_sampled(call, tmp_path):
+    rows, _ = three_groups(300, 1)
+    run, given = tmp_path / "run", tmp_path / "rows.npz"
+    sp.save_npz(given, rows)
+    call("fit", "dpm", given, "--run", run, "--steps=100", "--chains=2", "--draws=10", "--seed=1")
+    told = json.loads(call("clusters", run, "--json"))
+    assert [each["name"] for each in told["numbers"]] == ["number_of_clusters", "number_of_clusters_above"]
+    assert told["numbers"][1]["low"] <= 3 <= told["numbers"][1]["high"]
+    assert [each["found"] for each in told["clusters"][:3]] == [2, 2, 2]
+    assert "Number of clusters" in call("clusters", run)
+    call("transform", run, given, "--out", tmp_path / "weights.npz")
+    with np.load(tmp_path / "weights.npz") as weights:
+        assert weights["mean"].shape == (300, len(told["clusters"]) + 1)
+        assert weights["mean"].sum(axis=1) == pytest.approx(np.ones(300), abs=1e-5)
+    assert "nats a row" in call("evaluate", run, given)
+    call("export", run, "--out", tmp_path / "draws.npz")
+    tree = geodrift.models.model_named("dpm").answers().to_datatree(geodrift.load(run))
+    assert tree["posterior"].sizes["cluster"] == len(told["clusters"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "gibbs", "step_size": 0.1}, "step_size is 0.1 but method is 'gibbs'"),
+        ({"method": "scir", "n_clusters": 3}, "n_clusters is 3 but method is 'scir'"),
+        ({"cluster_word_prior": 0.0}, "cluster_word_prior must be a number from"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        DirichletProcessMixture(**settings).fit(np.eye(3))
+
+
+def test_fractions_are_refused():
+    with pytest.raises(ValueError, match="counts must be whole numbers"):
+        DirichletProcessMixture(n_steps=10).fit(np.full((3, 3), 0.5))

@@ -1,0 +1,127 @@
+"""Does the mixture sample its posterior: all partitions of a few rows, and rows without words."""
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.driver import sampled
+from geodrift.models.dirichlet_process_mixture import Chain, Settings
+from geodrift.models.kit._facade import MatrixCorpus
+from law_checks import assert_means
+from models import dpm_problem as problem
+
+ROWS = np.array([[3, 0, 1], [0, 2, 0], [2, 1, 0], [0, 1, 2]])
+LONG = np.array([[9, 0, 3], [0, 8, 0], [5, 1, 1], [1, 1, 9]])
+PRIOR = 0.6
+
+pytestmark = pytest.mark.usefixtures("unchecked_types", "one_thread")
+
+
+@pytest.fixture
+def one_thread():
+    number = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(number)
+
+
+def draws_of(rows, num_chains, num_steps, **settings):
+    """Draws of independent chains, by name, [chain, draw, ...]."""
+    settings = {"cluster_word_prior": PRIOR, "store_assignments": True, "warm_up_fraction": 0.1} | settings
+    told = Settings(num_draws=num_steps, **settings)
+    corpus = MatrixCorpus(sp.csr_matrix(rows))
+    found = [sampled([Chain(corpus, told, seed=5, chain=chain)], num_steps) for chain in range(num_chains)]
+    return {name: [draws[name][0] for draws in found] for name in found[0]}
+
+
+def indicators(draws, partitions):
+    """Whether each draw is each partition, [chain, draw, partition]."""
+    named = problem.canonical(np.array(draws["assignments"]))
+    return (named[:, :, None, :] == partitions).all(axis=-1).astype(float)
+
+
+CASES = {
+    "all rows": {},
+    "one row a step": {"batch_size": 1},
+    "three rows a step": {"batch_size": 3},
+    "two clusters": {"n_clusters": 2},
+    "three clusters, one row a step": {"n_clusters": 3, "batch_size": 1},
+    "scir": {"method": "scir", "batch_size": 4, "step_size": 0.5},
+    # Here it shows if the sums of the gammas are not drawn anew.
+    "scir, a short step": {"method": "scir", "batch_size": 4, "step_size": 0.15},
+}
+
+
+QUICK = [
+    ("all rows", None, ROWS),
+    ("all rows", 1.5, LONG),
+    ("one row a step", 1.5, ROWS),
+    ("three clusters, one row a step", None, ROWS),
+    ("scir", None, ROWS),
+]
+
+
+def assert_partitions(case, alpha, rows, num_chains, num_steps):
+    settings = CASES[case]
+    draws = draws_of(rows, num_chains, num_steps, concentration=alpha, **settings)
+    partitions, p, mean = problem.posterior(rows, PRIOR, alpha, settings.get("n_clusters"))
+    likely = p > 0.01
+    found, expected = indicators(draws, partitions)[:, :, likely], p[likely]
+    if alpha is None:
+        found = np.concatenate([found, np.array(draws["concentration"])[:, :, None]], axis=-1)
+        expected = np.append(expected, mean)
+    assert_means(found, expected)
+
+
+@pytest.mark.parametrize(("case", "alpha", "rows"), QUICK)
+def test_partitions_have_the_probabilities_of_their_enumeration(case, alpha, rows):
+    assert_partitions(case, alpha, rows, 20, 500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("alpha", [1.5, None])
+def test_partitions_have_the_probabilities_of_their_enumeration_in_long_runs(case, alpha):
+    assert_partitions(case, alpha, ROWS, 24, 3000)
+
+
+@pytest.mark.parametrize("method", ["gibbs", "scir"])
+def test_weights_and_clusters_give_the_next_word_its_probability(method):
+    alpha = 1.5
+    draws = draws_of(ROWS, 10, 500, concentration=alpha, method=method, batch_size=4)
+    partitions, p, _ = problem.posterior(ROWS, PRIOR, alpha)
+    expected = sum(
+        weight * problem.next_word(ROWS, PRIOR, each, alpha)
+        for each, weight in zip(partitions, p, strict=True)
+    )
+    found = []
+    for clusters, weights, new in zip(
+        draws["clusters"], draws["cluster_weights"], draws["new_weight"], strict=True
+    ):
+        words = np.nansum(weights[:, :, None] * clusters, axis=1)
+        found.append(words + new[:, None] / ROWS.shape[1])
+    assert_means(np.array(found), expected)
+
+
+@pytest.mark.parametrize(("method", "size"), [("gibbs", 5), ("scir", 12)])
+def test_rows_that_say_nothing_are_seated_as_in_a_chinese_restaurant(method, size):
+    """The law of the number of clusters, and of the share of the largest, of 12 rows without words."""
+    rows, alpha = np.zeros((12, 3)), 0.8
+    draws = draws_of(rows, 10, 700, concentration=alpha, method=method, batch_size=size)
+    p = np.array([1.0])
+    for seated in range(12):  # p[k]: of k clusters
+        born = alpha / (alpha + seated)
+        p = np.append(p * (1 - born), 0.0) + np.append(0.0, p * born)
+    numbers = np.array(draws["number_of_clusters"])
+    likely = np.flatnonzero(p > 0.01)
+    assert_means((numbers[:, :, None] == likely).astype(float), p[likely])
+
+
+def test_a_concentration_that_nothing_informs_keeps_its_prior():
+    """Of rows without words alpha has its prior, whatever the number of clusters."""
+    draws = draws_of(np.zeros((6, 2)), 10, 700, batch_size=2)
+    alpha = np.array(draws["concentration"])
+    assert_means(
+        np.stack([alpha, alpha < 0.5, alpha < 2.0], axis=-1), [1.0, 1 - np.exp(-0.5), 1 - np.exp(-2.0)]
+    )
