@@ -190,6 +190,8 @@ SAM_MIXTURES = KernelStreams("sam chain", 0, "chain", "steps taken", "document",
 SAM_SHEAR_MOVES = KernelStreams("sam chain", 0, "chain", "steps taken", "all topics", items=(-1, -1))
 SAM_TRANSFORM_MIXTURES = KernelStreams("sam", 3, "0", "topic draw", "hash of the document")
 SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "place of the document")
+VMF_ASSIGNMENTS = KernelStreams("vmf chain", 5, "chain", "steps taken", "row", items=(0, 2**63 - 1))
+VMF_CONCENTRATIONS = KernelStreams("vmf chain", 6, "chain", "steps taken", "cluster", items=(0, 2**63 - 1))
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
 
@@ -203,6 +205,11 @@ LDA_MOMENTA_START = PhiloxStreams("lda scaled counts", 2)
 LDA_GAMMAS_START = PhiloxStreams("lda scaled counts", 3, "steps taken")
 SAM_TOPICS_START = PhiloxStreams("sam chain", 0)
 SAM_MINIBATCH = PhiloxStreams("sam chain", 1, "steps taken")
+VMF_ROW_ORDER = PhiloxStreams("vmf chain", 0, "pass over the rows")
+VMF_STEP = PhiloxStreams("vmf chain", 1, "steps taken")
+VMF_DRAW = PhiloxStreams("vmf chain", 2, "steps taken")
+VMF_START = PhiloxStreams("vmf chain", 3)
+VMF_SPLIT_MERGE = PhiloxStreams("vmf chain", 4, "steps taken")
 
 # NumPy's default generator.
 HELD_OUT_DOCUMENTS = SeededStreams("", 0x5E1D)
