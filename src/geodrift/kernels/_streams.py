@@ -192,6 +192,12 @@ SAM_TRANSFORM_MIXTURES = KernelStreams("sam", 3, "0", "topic draw", "hash of the
 SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "place of the document")
 VMF_ASSIGNMENTS = KernelStreams("vmf chain", 5, "chain", "steps taken", "row", items=(0, 2**63 - 1))
 VMF_CONCENTRATIONS = KernelStreams("vmf chain", 6, "chain", "steps taken", "cluster", items=(0, 2**63 - 1))
+VMF_START_ASSIGNMENTS = KernelStreams(
+    "vmf chain", 7, "chain", "sweeps of the start", "row of the sample", items=(0, 2**63 - 1)
+)
+VMF_START_CONCENTRATIONS = KernelStreams(
+    "vmf chain", 8, "chain", "sweeps of the start", "cluster", items=(0, 2**63 - 1)
+)
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
 

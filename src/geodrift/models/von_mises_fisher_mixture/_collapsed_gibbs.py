@@ -6,13 +6,11 @@ weights are integrated out and drawn for a draw that is stored. Each part leaves
 does the step, whichever rows it takes: its cost does not depend on the number of rows.
 """
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
-from threadpoolctl import ThreadpoolController
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
@@ -21,16 +19,10 @@ from geodrift.kernels._streams import Family
 from geodrift.models.von_mises_fisher_mixture._assignment_kernel import BACKGROUND, KEPT, Law, Sums
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior, draw_concentrations
-from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
 
 TRANSITIONS = 2  # of the slice sampler at a step
 SPARE = max(BLOCK, SPARSE_BLOCK)  # room for new clusters
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    """Of the BLAS's threads: products of a block are too small for more than one."""
-    return ThreadpoolController()
 
 
 class Prior(NamedTuple):
@@ -152,13 +144,13 @@ class CollapsedGibbs:
         done, self.moved = 0, 0
         while done < len(numbers):
             some, r0 = numbers[done:], self.prior.r0
-            with _blas().limit(limits=1, user_api="blas"):
+            with one_thread():
                 drawn, went = self.rows.redraw(
                     some, self.z, self.sums, self.resultants, law, r0, fresh[done:], assigned
                 )
             done, self.moved = done + drawn, self.moved + went
             if done < len(numbers):
-                self._grow()
+                self.grow()
         self._draw_concentrations(moved)
         inside = int(self.sums.counts.sum() + self.sums.background[0])
         self.number.update(rng, len(self.occupied), inside, self.prior.a0)
@@ -212,7 +204,7 @@ class CollapsedGibbs:
             return np.zeros(len(self.kappa))
         return self.rows.of_clusters(self.resultants, np.arange(len(self.kappa))) @ self.prior.r0
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Make room for more clusters."""
         old = len(self.kappa)
         room = 2 * old + SPARE

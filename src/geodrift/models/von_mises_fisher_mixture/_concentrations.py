@@ -22,6 +22,7 @@ from jaxtyping import Float
 from geodrift.distributions._compiled import log_normaliser_of_square
 from geodrift.kernels._random_streams import open_member, uniform
 
+SMALLEST = 1e-6  # of the median: below it a law is uniform to all digits
 _WIDEST = 3.0  # of a slice's first interval, in log kappa
 
 
@@ -31,7 +32,7 @@ class ConcentrationPrior(NamedTuple):
     Attributes:
         median: m.
         shape: p.
-        largest: Where the law is cut.
+        largest: Where the law is cut; it is cut at `SMALLEST` times the median, too.
     """
 
     median: float
@@ -45,21 +46,22 @@ class ConcentrationPrior(NamedTuple):
         while len(left):
             first, second = rng.standard_gamma(self.shape, (2, len(left)))
             found[left] = self.median * first / np.maximum(second, 1e-300)
-            left = left[~((found[left] <= self.largest) & (found[left] > 0))]
+            left = left[~((found[left] <= self.largest) & (found[left] >= SMALLEST * self.median))]
         return found
 
     def log_density(self, kappa: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Log of the density but for its constant; minus infinity beyond the cut."""
         p, m = self.shape, self.median
         value = (p - 1) * np.log(kappa) - 2 * p * np.log(kappa + m)
-        return np.where(kappa <= self.largest, value, -np.inf)
+        inside = (kappa >= SMALLEST * m) & (kappa <= self.largest)
+        return np.where(inside, value, -np.inf)
 
 
 @numba.njit(cache=True, error_model="numpy")
 def log_target(v, members, counts, squares, along, r0_square, median, shape, largest, top, steps, u, w):
     """Log density of v = log kappa given clusters that share it, but for a constant."""
     kappa = math.exp(v)
-    if not kappa <= largest:
+    if not (median * SMALLEST <= kappa <= largest):
         return -math.inf
     value = shape * (v - 2.0 * math.log(kappa + median))
     log_c = log_normaliser_of_square(kappa * kappa, top, steps, u, w)[0]
@@ -132,13 +134,15 @@ def draw_concentrations(
             continue
         first = 0 if shared else members[0]
         stream = open_member(family, first)
-        v, width = math.log(kappa[first]), _width(members, counts, squares, dim)
+        # Rounding must not leave the edge.
+        v = math.log(min(max(kappa[first], median * SMALLEST * (1 + 1e-12)), largest * (1 - 1e-12)))
+        width = _width(members, counts, squares, dim)
         for _ in range(transitions):
             v, stream = _slice(
                 v, width, stream, members, counts, squares, along, r0_square, median, shape, largest, top, steps,
                 u, w,
             )  # fmt: skip
-        new = min(math.exp(v), largest)
+        new = min(max(math.exp(v), median * SMALLEST), largest)
         log_c = log_normaliser_of_square(new * new, top, steps, u, w)[0]
         if shared:
             kappa[:] = new

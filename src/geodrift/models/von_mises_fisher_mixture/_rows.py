@@ -1,12 +1,14 @@
 """Unit vectors in rows, dense or sparse: read in batches, and multiplied by the sums of clusters."""
 
 import abc
-from typing import Any
+import functools
+from typing import Any, ContextManager
 
 import numba
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
+from threadpoolctl import ThreadpoolController
 
 from geodrift.kernels._streams import Family
 from geodrift.models.von_mises_fisher_mixture._assignment_kernel import (
@@ -25,6 +27,16 @@ AT_ONCE = 16_384  # rows that are read at once
 NORM_TOLERANCE = 1e-3  # half precision leaves 1e-4
 
 
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> ContextManager:
+    """One thread for the BLAS: products of a block are too small for more, and chains share the cores."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 class Rows(abc.ABC):
     """Unit vectors, [N, d].
 
@@ -39,6 +51,10 @@ class Rows(abc.ABC):
     @abc.abstractmethod
     def dense(self, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S d"]:
         """Some rows, float64, of unit norm."""
+
+    @abc.abstractmethod
+    def part(self, numbers: Int[np.ndarray, " S"]) -> "Rows":
+        """Some rows alone, in memory."""
 
     @abc.abstractmethod
     def resultants(self, room: int) -> Float[np.ndarray, "..."]:
@@ -69,6 +85,10 @@ class Rows(abc.ABC):
         self, numbers: Int[np.ndarray, " S"], clusters: Int[np.ndarray, " S"], to: Float[np.ndarray, "..."]
     ) -> None:
         """Add rows to the sums of their clusters."""
+
+    @abc.abstractmethod
+    def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
+        """Sum of all rows by weights."""
 
     @abc.abstractmethod
     def redraw(
@@ -108,6 +128,10 @@ class DenseRows(Rows):
         found = np.asarray(self.array[numbers], np.float64)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
+    def part(self, numbers: Int[np.ndarray, " S"]) -> "DenseRows":
+        """Some rows alone, in memory."""
+        return DenseRows(self.dense(numbers))
+
     def resultants(self, room: int) -> Float[np.ndarray, "M d"]:
         """Zeros, [M, d]."""
         return np.zeros((room, self.dim))
@@ -142,6 +166,10 @@ class DenseRows(Rows):
             shape=(len(to), len(numbers)),
         )
         to += members @ self.dense(numbers)
+
+    def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
+        """Sum of all rows by weights."""
+        return weights @ self.dense(np.arange(self.number))
 
     def redraw(
         self,
@@ -178,6 +206,10 @@ class SparseRows(Rows):
         """Some rows, float64, of unit norm."""
         return self.matrix[numbers].toarray()
 
+    def part(self, numbers: Int[np.ndarray, " S"]) -> "SparseRows":
+        """Some rows alone, in memory."""
+        return SparseRows(self.matrix[numbers])
+
     def resultants(self, room: int) -> Float[np.ndarray, "d M"]:
         """Zeros, [d, M]."""
         return np.zeros((self.dim, room))
@@ -208,6 +240,10 @@ class SparseRows(Rows):
         """Add rows to the sums of their clusters."""
         part = self.matrix[numbers]
         _add_sparse(part.indptr, part.indices, part.data, clusters, 1.0, to)
+
+    def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
+        """Sum of all rows by weights."""
+        return np.asarray(self.matrix.T @ weights)
 
     def redraw(
         self,
