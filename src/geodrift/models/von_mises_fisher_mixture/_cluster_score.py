@@ -82,7 +82,7 @@ class ClusterScore:
     def __init__(self, prior: Prior, table: tuple) -> None:
         concentration = prior.concentration
         p = concentration.shape
-        log_beta = 2 * math.lgamma(p) - math.lgamma(2 * p)
+        log_beta = 2 * math.lgamma(p) - math.lgamma(2 * p) + math.log(concentration.mass)
         self.r0_square = float(prior.r0 @ prior.r0)
         self.arguments = (self.r0_square, *map(float, concentration), *table)
         of_r0 = log_normaliser_of_square(self.r0_square, *table)[0]

@@ -116,6 +116,37 @@ class CollapsedGibbs:
             background,
         )
 
+    def resume(self, arrays: dict[str, np.ndarray]) -> None:
+        """Sums as they were, with the rounding that they had: see `Chain.state`."""
+        room, old = len(arrays["kappa"]), len(self.kappa)
+        if room != old:
+            self.kappa = np.array(arrays["kappa"])
+            self.recompute()
+        self.resultants = np.array(arrays["resultants"])
+        for name in ("squares", "along", "log_c_kappa"):
+            getattr(self.sums, name)[:] = arrays[name]
+        self.kappa[:] = arrays["kappa"]
+
+    def rebuild(self, clusters: list[int], members: Int[np.ndarray, " n"]) -> None:
+        """The sums of some clusters anew.
+
+        Args:
+            clusters: Some of which may have no rows now.
+            members: All of their rows.
+        """
+        self.rows.clear(self.resultants, clusters)
+        self.rows.add(members, self.z[members].astype(np.int64), self.resultants)
+        sums, found = self.sums, self.rows.of_clusters(self.resultants, np.array(clusters))
+        sums.counts[clusters] = [int((self.z[members] == k).sum()) for k in clusters]
+        sums.squares[clusters] = np.einsum("kd,kd->k", found, found)
+        sums.along[clusters] = found @ self.prior.r0
+        sums.log_c_kappa[clusters] = host_log_normaliser(self.rows.dim, self.kappa[clusters])
+
+    def set_kappa(self, clusters: list[int], values: list[float]) -> None:
+        """Give clusters their concentrations."""
+        if not self.prior.shared:
+            self.kappa[clusters] = values
+
     @property
     def occupied(self) -> Int[np.ndarray, " t"]:
         """Clusters that have rows."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from jaxtyping import Float
+from scipy.special import betainc
 
 from geodrift.distributions._compiled import log_normaliser_of_square
 from geodrift.kernels._random_streams import open_member, uniform
@@ -38,6 +39,13 @@ class ConcentrationPrior(NamedTuple):
     median: float
     shape: float
     largest: float
+
+    @property
+    def mass(self) -> float:
+        """The share of the Beta law between the cuts."""
+        ends = np.array([SMALLEST * self.median, self.largest])
+        low, high = betainc(self.shape, self.shape, ends / (ends + self.median))
+        return float(high - low)
 
     def draws(self, rng: np.random.Generator, size: int) -> Float[np.ndarray, " size"]:
         """Independent draws."""

@@ -87,6 +87,10 @@ class Rows(abc.ABC):
         """Add rows to the sums of their clusters."""
 
     @abc.abstractmethod
+    def clear(self, resultants: Float[np.ndarray, "..."], clusters: list[int]) -> None:
+        """Set the sums of some clusters to 0."""
+
+    @abc.abstractmethod
     def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
         """Sum of all rows by weights."""
 
@@ -167,6 +171,10 @@ class DenseRows(Rows):
         )
         to += members @ self.dense(numbers)
 
+    def clear(self, resultants: Float[np.ndarray, "..."], clusters: list[int]) -> None:
+        """Set the sums of some clusters to 0."""
+        resultants[clusters] = 0.0
+
     def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
         """Sum of all rows by weights."""
         return weights @ self.dense(np.arange(self.number))
@@ -240,6 +248,10 @@ class SparseRows(Rows):
         """Add rows to the sums of their clusters."""
         part = self.matrix[numbers]
         _add_sparse(part.indptr, part.indices, part.data, clusters, 1.0, to)
+
+    def clear(self, resultants: Float[np.ndarray, "..."], clusters: list[int]) -> None:
+        """Set the sums of some clusters to 0."""
+        resultants[:, clusters] = 0.0
 
     def weighted_sum(self, weights: Float[np.ndarray, " N"]) -> Float[np.ndarray, " d"]:
         """Sum of all rows by weights."""

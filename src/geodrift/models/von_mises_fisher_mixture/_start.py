@@ -124,8 +124,9 @@ class Start:
 
     def _merge(self, gibbs: CollapsedGibbs, first: int, second: int, splits: dict) -> None:
         gibbs.z[gibbs.z == second] = first
-        splits.pop(first, None), splits.pop(second, None)
-        gibbs.recompute()
+        for k in (first, second):
+            splits.pop(k, None)
+        gibbs.rebuild([first, second], np.flatnonzero(gibbs.z == first))
 
     def _split(self, gibbs: CollapsedGibbs, k: int, splits: dict) -> None:
         members, apart = splits[k][1]
@@ -135,8 +136,8 @@ class Start:
         gibbs.z[members[apart]] = free
         if not gibbs.prior.shared:
             gibbs.kappa[free] = gibbs.kappa[k]
-        splits.pop(k, None), splits.pop(free, None)
-        gibbs.recompute()
+        del splits[k]
+        gibbs.rebuild([k, free], members)
 
     def _all_rows(self, gibbs: CollapsedGibbs) -> Int[np.ndarray, " N"]:
         """Every row where it fits best."""
