@@ -1,4 +1,5 @@
-"""What draws of assignments say: pairs, the number of clusters and the best partition, against brute force."""
+"""What draws of assignments say: pairs, the number of clusters and the best partition, against brute
+force."""
 
 import itertools
 

@@ -8,9 +8,11 @@ from scipy.special import gammaln
 from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_CONCENTRATIONS, VMF_STEP
 from geodrift.models.von_mises_fisher_mixture._cluster_number import log_components_prior
-from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs, Prior
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
-from geodrift.models.von_mises_fisher_mixture._rows import rows_of
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 
 ROWS = np.array([[1.0, 0.1, 0.0], [0.9, 0.4, 0.2], [-0.2, 1.0, 0.3], [0.0, -0.3, 1.0]])
 ROWS /= np.linalg.norm(ROWS, axis=1, keepdims=True)
@@ -72,7 +74,7 @@ def log_partition(labels, number, a0):
 
 
 def statistics(labels, kappa_of_first):
-    """Whether each pair is in one cluster, of each row whether it is in none, clusters, the first's log kappa."""
+    """Pairs in one cluster, rows in none, clusters, and log kappa of the first row's."""
     same = (labels[:, None] == labels) & (labels[:, None] >= 0)
     t = len(set(labels[labels >= 0]))
     upper = same[np.triu_indices(len(labels), 1)]
@@ -106,9 +108,12 @@ def expected(number, law, rows=ROWS):
     return p @ np.array(values)
 
 
-def chain(number, law, seed, steps, batch=None, rows=ROWS):
-    """Statistics along one Gibbs chain of minibatches, [step, ...]."""
-    gibbs = CollapsedGibbs(rows_of(rows), number, law, np.zeros(rows.shape[0], int), np.full(rows.shape[0], 2.0))
+def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0):
+    """Statistics along one Gibbs chain of minibatches, with so many splits or merges after each."""
+    split_merge = SplitMerge(law)
+    gibbs = CollapsedGibbs(
+        rows_of(rows), number, law, np.zeros(rows.shape[0], int), np.full(rows.shape[0], 2.0)
+    )
     found = []
     for count in range(steps):
         rng = VMF_STEP.generator(seed, 0, count)
@@ -116,6 +121,8 @@ def chain(number, law, seed, steps, batch=None, rows=ROWS):
         gibbs.step(
             numbers, VMF_ASSIGNMENTS.family(seed, 0, count), VMF_CONCENTRATIONS.family(seed, 0, count), rng
         )
+        for _ in range(moves):
+            split_merge.propose(gibbs, rng)
         first = np.log(gibbs.kappa[gibbs.z[0]]) if gibbs.z[0] >= 0 else 0.0
         found.append(statistics(gibbs.z, first))
     return np.array(found)

@@ -1,10 +1,12 @@
 """The von Mises-Fisher constant for compiled kernels: one number at a time, as a function of a square.
 
-`log_normaliser_of_square` is the straight-line code of `_bessel` without its compensated arithmetic. Its error
-is that of a double-precision sum of terms of size d log d: 1e-12 at d = 4,096. It takes the square of the
-argument, of which both the constant and ``A_d(x) / x`` are smooth functions, so that nothing is special at 0.
+`log_normaliser_of_square` is the straight-line code of `_bessel` without its compensated arithmetic. Its
+error is that of a double-precision sum of terms of size d log d: 1e-12 at d = 4,096. It takes the square of
+the argument, of which both the constant and ``A_d(x) / x`` are smooth functions, so that nothing is special
+at 0.
 """
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -35,6 +37,7 @@ class DebyeTable(NamedTuple):
     w: Float[np.ndarray, "terms terms"]
 
 
+@functools.cache
 def debye_table(dim: int) -> DebyeTable:
     """The coefficients of a dimension, of as many terms as change a sum near 1."""
     nu = checked_dimension(dim) / 2 - 1

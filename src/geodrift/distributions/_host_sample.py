@@ -6,13 +6,11 @@ from jaxtyping import Float
 from geodrift.distributions._host import checked_dimension
 
 
-def host_sample(
-    rng: np.random.Generator, resultants: Float[np.ndarray, "n d"]
-) -> Float[np.ndarray, "n d"]:
+def host_sample(rng: np.random.Generator, resultants: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     r"""One draw of each of several laws with density proportional to ``exp(r'x)``.
 
-    The height along r is drawn by Wood's rejection (1994) in the form of `geodrift.distributions.sample`, which
-    keeps the digits of ``1 - w`` at any concentration; the direction across is uniform.
+    The height along r is drawn by Wood's rejection (1994) in the form of `geodrift.distributions.sample`,
+    which keeps the digits of ``1 - w`` at any concentration; the direction across is uniform.
 
     Args:
         rng: Generator.

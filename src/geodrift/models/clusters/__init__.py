@@ -1,4 +1,4 @@
-"""What mixtures share: what draws of assignments say of pairs, of one partition and of the number of clusters."""
+"""What mixtures share: what draws of assignments say of pairs, partitions and the number of clusters."""
 
 from typing import TYPE_CHECKING
 

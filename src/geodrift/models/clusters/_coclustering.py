@@ -14,8 +14,8 @@ def coclustering(assignments: Any, pairs: Any) -> Float[np.ndarray, " pair"]:
     It needs no order of the clusters, and is the same for draws of several chains.
 
     Args:
-        assignments: Draws of assignments [draw, row], any labels. A label below 0 is no cluster: such a row is
-            together with no other.
+        assignments: Draws of assignments [draw, row], any labels. A label below 0 is no cluster: such a row
+            is together with no other.
         pairs: Numbers of rows, [pair, 2].
 
     Returns:
@@ -27,8 +27,10 @@ def coclustering(assignments: Any, pairs: Any) -> Float[np.ndarray, " pair"]:
     labels, rows = checked_assignments(assignments), np.asarray(pairs)
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ValueError(f"pairs must be whole numbers of shape [pair, 2], got {rows.shape} of {rows.dtype}")
-    if rows.size and not (0 <= rows.min() and rows.max() < labels.shape[1]):
-        raise ValueError(f"pairs must be rows from 0 to {labels.shape[1] - 1}, got {rows.min()} to {rows.max()}")
+    if rows.size and not (rows.min() >= 0 and rows.max() < labels.shape[1]):
+        raise ValueError(
+            f"pairs must be rows from 0 to {labels.shape[1] - 1}, got {rows.min()} to {rows.max()}"
+        )
     together: Int[np.ndarray, " pair"] = np.zeros(len(rows), np.int64)
     for draw in labels:
         first, second = draw[rows[:, 0]], draw[rows[:, 1]]

@@ -20,9 +20,9 @@ def membership(assignments: Any, partition: Any) -> Float[np.ndarray, "D K"]:
     """Probability that each row belongs to each cluster of a partition.
 
     The clusters of a draw have no names: one of them stands for cluster k of the partition as far as its rows
-    do. A row's membership in k is the posterior probability that a row drawn at random from those together with
-    it (itself among them) lies in k. It needs no matching of clusters, is the same for any number of them, and
-    sums to 1.
+    do. A row's membership in k is the posterior probability that a row drawn at random from those together
+    with it (itself among them) lies in k. It needs no matching of clusters, is the same for any number of
+    them, and sums to 1.
 
     Args:
         assignments: Draws of assignments [draw, row], any labels.
@@ -34,7 +34,8 @@ def membership(assignments: Any, partition: Any) -> Float[np.ndarray, "D K"]:
     draws, reference = checked_assignments(assignments), np.asarray(partition)
     if reference.shape != draws.shape[1:] or reference.min() < 0:
         raise ValueError(
-            f"partition must have a label from 0 for each of {draws.shape[1]} rows, got shape {reference.shape}"
+            f"partition must have a label from 0 for each of {draws.shape[1]} rows, got shape"
+            f" {reference.shape}"
         )
     total = np.zeros((len(reference), int(reference.max()) + 1))
     for draw in draws:

@@ -6,12 +6,12 @@ With n_i+ and n_+j the sizes of the clusters of two partitions of D rows and n_i
     - 2 \sum_{ij} n_{ij} \log n_{ij}\Big], \qquad
     \mathrm{Binder} = \frac{1}{D^2}\Big[\sum_i n_{i+}^2 + \sum_j n_{+j}^2 - 2 \sum_{ij} n_{ij}^2\Big]
 
-(Meila 2007; Binder 1978, in the form of Wade and Ghahramani 2018). Both are sums of one function f of sizes and
-of shared sizes, x log x or x^2, so that moving a row changes three of its values in each draw. The search is
-greedy, in the manner of SALSO (Dahl, Johnson and Mueller 2022): rows in a random order, each to the cluster, or to
-one of its own, in which the expected distance is least, until none moves; then pairs of clusters are joined
-where that is better. It starts from the draws that are best themselves and from sequential allocations, so that
-what it returns is no worse than the best draw.
+(Meila 2007; Binder 1978, in the form of Wade and Ghahramani 2018). Both are sums of one function f of sizes
+and of shared sizes, x log x or x^2, so that moving a row changes three of its values in each draw. The
+search is greedy, in the manner of SALSO (Dahl, Johnson and Mueller 2022): rows in a random order, each to
+the cluster, or to one of its own, in which the expected distance is least, until none moves; then pairs of
+clusters are joined where that is better. It starts from the draws that are best themselves and from
+sequential allocations, so that what it returns is no worse than the best draw.
 """
 
 from typing import Any
@@ -156,10 +156,10 @@ def _sweep_kernel(draws, partition, tables, sizes, values, order):
                 change[k] -= 2.0 * (values[shared + 1] - values[shared])
             if best < 0 or change[k] < change[best] - 1e-9:
                 best = k
-        if old >= 0 and sizes[old] == 0 and sizes[best] == 0:
-            best = old
-        elif old >= 0 and sizes[old] > 0 and change[old] <= change[best] + 1e-9:
-            best = old
+        if old >= 0:
+            alone = sizes[old] == 0
+            if (alone and sizes[best] == 0) or (not alone and change[old] <= change[best] + 1e-9):
+                best = old
         sizes[best] += 1
         for n in range(number):
             tables[n, draws[n, row], best] += 1

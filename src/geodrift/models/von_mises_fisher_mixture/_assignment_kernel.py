@@ -11,96 +11,29 @@ with kappa* an independent draw of the prior, or the row's own where it was alon
 with one auxiliary cluster. Where the directions are uniform, r_0 = 0, kappa* cancels.
 
 Operations for one row, d numbers and K clusters, in blocks of B rows: (K + B) d multiplications in two matrix
-products (rows by sums, rows by rows); then K bounds of four operations each. -log c(sqrt u) is concave in u, so
-its tangent at u_k bounds the probability of cluster k from above, and the constant itself (50 ns) is computed
-for those clusters alone whose bound is within e^-45 of the best: less than what the uniform number resolves.
-A row that moves corrects the products of the rows behind it by the product of the two rows, B additions each.
+products (rows by sums, rows by rows); then K bounds of four operations each. -log c(sqrt u) is concave in
+u, so its tangent at u_k bounds the probability of cluster k from above, and the constant itself (50 ns) is
+computed for those clusters alone whose bound is within e^-45 of the best: less than what the uniform number
+resolves. A row that moves corrects the products of the rows behind it by the product of the two rows, B
+additions each.
 """
 
 import math
-from typing import NamedTuple
 
 import numba
-import numpy as np
-from jaxtyping import Float, Int
 
 from geodrift.distributions._compiled import log_normaliser_of_square
 from geodrift.kernels._random_streams import open_member, uniform
+from geodrift.models.von_mises_fisher_mixture._conditional import BACKGROUND, STAYED
 
-BACKGROUND = -1  # the assignment of a row that belongs to no cluster
-STAYED = -2
 _NEGLIGIBLE = 45.0
 # Columns of what is kept of a cluster: log c(sqrt u), -its slope in u, u, log(n + g) + log c(kappa).
 _LEVEL, _SLOPE, _SQUARE, _BASE = range(4)
-KEPT = 4
-
-
-class Sums(NamedTuple):
-    """What the conditional law of assignments reads of the clusters, [M] each; without rows n = 0.
-
-    Attributes:
-        counts: n.
-        squares: |R|^2.
-        along: R'r_0.
-        kappa: Concentrations.
-        log_c_kappa: log c(kappa).
-        kept: What `refresh` computes, [M, 4].
-        background: n_0, [1].
-    """
-
-    counts: Int[np.ndarray, " M"]
-    squares: Float[np.ndarray, " M"]
-    along: Float[np.ndarray, " M"]
-    kappa: Float[np.ndarray, " M"]
-    log_c_kappa: Float[np.ndarray, " M"]
-    kept: Float[np.ndarray, "M 4"]
-    background: Int[np.ndarray, "1"]
-
-
-class Law(NamedTuple):
-    """What does not change within a step.
-
-    Attributes:
-        g: Dirichlet parameter of a cluster; 0 for a Dirichlet process.
-        new_first: New clusters have the weight new_first + new_each t where t clusters have rows.
-        new_each: See there.
-        a0: Dirichlet parameter of the background; 0 where there is none.
-        r0_square: |r_0|^2.
-        shared: Whether all clusters have one concentration.
-        top, steps, u, w: The `DebyeTable`.
-    """
-
-    g: float
-    new_first: float
-    new_each: float
-    a0: float
-    r0_square: float
-    shared: bool
-    top: float
-    steps: int
-    u: Float[np.ndarray, "terms terms"]
-    w: Float[np.ndarray, "terms terms"]
-
-
-class Block(NamedTuple):
-    """Products of the rows of a block.
-
-    Attributes:
-        dots: x_i'R_k with all rows in their clusters, [B, M], 0 for clusters without rows; changed.
-        gram: x_i'x_j, [B, B].
-        along: x_i'r_0, [B].
-        fresh: Concentrations drawn from the prior, [B].
-    """
-
-    dots: Float[np.ndarray, "B M"]
-    gram: Float[np.ndarray, "B B"]
-    along: Float[np.ndarray, " B"]
-    fresh: Float[np.ndarray, " B"]
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _log_c(square, law):
-    """log c(sqrt(square)); rounding may take a square below 0."""
+    """Log c(sqrt(square)); rounding may take a square below 0."""
     return log_normaliser_of_square(max(square, 0.0), law.top, law.steps, law.u, law.w)[0]
 
 
@@ -205,13 +138,15 @@ def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
     """Redraw the assignments of a block of rows, one after the other.
 
     Args:
-        rows: Numbers of the rows, [B]; their assignments are ``z[rows]``, and their streams have these numbers.
+        rows: Numbers of the rows, [B]; their assignments are ``z[rows]``, and their streams have these
+            numbers.
         z: Assignments, changed, [N].
         sums: Of all clusters but for their directions, changed; room for a new cluster of every row.
         law: See there.
         block: See there; changed.
         family: Random streams.
-        scores, bounds: Room for M + 2 numbers each.
+        scores: Room for M + 2 numbers.
+        bounds: The same.
         moved_from: [B], filled with the assignments before, or `STAYED`.
     """
     occupied = last = 0
@@ -258,50 +193,3 @@ def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
         _put(i, after, 1, sums, law, block)
         occupied += int(is_new) - int(alone)
         last = max(last, after + 1)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, moved):
-    """Redraw rows [S, d] in blocks of ``size``; returns how many were: fewer where there is no room left.
-
-    Args:
-        x, rows: The rows, float64, and their numbers.
-        z, sums, law, family: See `redraw_block`.
-        resultants: R, [M, d], changed.
-        along, fresh: Of all rows; see `Block`.
-        size: B.
-        moved: [1], to which the number of rows is added that changed their cluster.
-    """
-    room, done = len(sums.counts), 0
-    scores, bounds, moved_from = np.empty(room + 2), np.empty(room + 2), np.empty(size, np.int64)
-    while done < len(rows):
-        end = min(done + size, len(rows))
-        top = free = 0
-        for k in range(room):
-            if sums.counts[k] > 0:
-                top = k + 1
-            else:
-                free += 1
-        most = float(end - done)  # clusters that the block may bring
-        if law.new_each < 0.0:
-            most = min(most, law.new_first / law.g - (room - free))
-        if free < most:
-            break
-        part = x[done:end]
-        dots = np.zeros((end - done, room))
-        dots[:, :top] = np.dot(part, resultants[:top].T)
-        block = Block(dots, np.dot(part, part.T), along[done:end], fresh[done:end])
-        redraw_block(rows[done:end], z, sums, law, block, family, scores, bounds, moved_from)
-        for i in range(end - done):
-            if moved_from[i] == STAYED:
-                continue
-            moved[0] += 1
-            if moved_from[i] >= 0:
-                resultants[moved_from[i]] -= part[i]
-            if z[rows[done + i]] >= 0:
-                resultants[z[rows[done + i]]] += part[i]
-        for k in range(room):
-            if sums.counts[k] == 0:
-                resultants[k] = 0.0
-        done = end
-    return done

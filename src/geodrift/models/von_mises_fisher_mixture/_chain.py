@@ -1,14 +1,13 @@
 """One chain of a von Mises-Fisher mixture: its rows, its steps, its state."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels import _streams
 from geodrift.models.kit._chain import ModelChain
-from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs, Prior
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
@@ -20,9 +19,9 @@ RECOMPUTE = 16  # passes after which sums are made anew
 class Chain(ModelChain):
     """Samples clusters of unit vectors.
 
-    A step takes the next rows of a random order, a new order for each pass, and redraws their clusters and all
-    parameters (`CollapsedGibbs`). After each pass one split or merge is proposed (`SplitMerge`). Every step leaves
-    the posterior as it is, those of the warm-up too.
+    A step takes the next rows of a random order, a new order for each pass, and redraws their clusters and
+    all parameters (`CollapsedGibbs`). After each pass one split or merge is proposed (`SplitMerge`). Every
+    step leaves the posterior as it is, those of the warm-up too.
 
     Args:
         rows: Unit vectors.
@@ -54,8 +53,8 @@ class Chain(ModelChain):
     ) -> None:
         if not settings.inferred and int(settings.n_clusters) > rows.number:
             raise ValueError(
-                f"n_clusters is {settings.n_clusters} but there are {rows.number} rows; ask for fewer clusters, "
-                "or for n_clusters='auto'"
+                f"n_clusters is {settings.n_clusters} but there are {rows.number} rows; ask for fewer"
+                " clusters, or for n_clusters='auto'"
             )
         r0 = np.zeros(rows.dim) if direction_prior is None else np.asarray(direction_prior, float)
         if r0.shape != (rows.dim,) or not np.isfinite(r0).all():

@@ -3,7 +3,8 @@
 With A the sum of the Dirichlet parameters of all clusters, n_0 rows of the background, N rows in all and t
 clusters with rows, the law of the assignments is
 
-    p(z) = Gamma(a_0 + A) / Gamma(a_0 + A + N) Gamma(n_0 + a_0) / Gamma(a_0) f(t) prod_k Gamma(n_k + g) / Gamma(g)
+    p(z) = Gamma(a_0 + A) / Gamma(a_0 + A + N) Gamma(n_0 + a_0) / Gamma(a_0) f(t) prod_k Gamma(n_k + g) /
+    Gamma(g)
 
 without the terms of a_0 where there is no background. K components: A = K g, f = K! / (K - t)!. A Dirichlet
 process: A = alpha, g = 0, and f(t) prod .. is alpha^t prod_k Gamma(n_k).

@@ -1,8 +1,8 @@
 """How well rows fit one cluster: the log of their density with direction and concentration integrated out.
 
-The integral over log kappa is Laplace's, around a maximum found on a grid and by golden section: good to a few
-hundredths, for searches that compare clusterings, where no law depends on it. The mode and the scale also make the
-proposal of a concentration, whose density the Metropolis test accounts for.
+The integral over log kappa is Laplace's, around a maximum found on a grid and by golden section: good to a
+few hundredths, for searches that compare clusterings, where no law depends on it. The mode and the scale
+also make the proposal of a concentration, whose density the Metropolis test accounts for.
 """
 
 import math
@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.distributions._compiled import log_normaliser_of_square
-from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import Prior
 from geodrift.models.von_mises_fisher_mixture._concentrations import log_target
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 
 _GRID = 24
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -21,11 +21,11 @@ _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 @numba.njit(cache=True, error_model="numpy")
 def mode_and_scale(count, square, along, r0_square, median, shape, largest, top, steps, u, w):
-    """Mode and standard deviation of log kappa given one cluster, and the log of the integral of `log_target`."""
+    """Mode and standard deviation of log kappa given one cluster, and the log integral of `log_target`."""
     one = np.zeros(1, np.int64)
     counts, squares = np.full(1, count), np.full(1, square)
     products = np.full(1, along)
-    low, high = math.log(1e-3 * median), math.log(largest)
+    low, high = math.log(1e-3 * median), math.log(largest) - 1e-9
 
     def at(v):
         return log_target(
@@ -51,9 +51,10 @@ def mode_and_scale(count, square, along, r0_square, median, shape, largest, top,
             d = a + _GOLDEN * (b - a)
             at_d = at(d)
     mode = 0.5 * (a + b)
-    peak, h = at(mode), 0.02
-    curvature = (2.0 * peak - at(mode - h) - at(min(mode + h, high))) / (h * h)
-    scale = 1.0 / math.sqrt(max(curvature, 0.05))
+    peak, h = at(mode), 0.01
+    centre = min(max(mode, low + h), high - h)  # beyond the cuts there is nothing
+    curvature = (2.0 * at(centre) - at(centre - h) - at(centre + h)) / (h * h)
+    scale = 1.0 / math.sqrt(min(max(curvature, 0.05), 1e12))
     return mode, scale, peak + math.log(scale) + 0.5 * math.log(2.0 * math.pi)
 
 

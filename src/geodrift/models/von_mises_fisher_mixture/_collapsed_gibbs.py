@@ -2,11 +2,9 @@
 
 A step redraws the clusters of some rows given those of all others (`_assignment_kernel`), then all
 concentrations (`_concentrations`), then the number of components or alpha (`_cluster_number`). Directions and
-weights are integrated out and drawn for a draw that is stored. Each part leaves the posterior as it is, and so
-does the step, whichever rows it takes: its cost does not depend on the number of rows.
+weights are integrated out and drawn for a draw that is stored. Each part leaves the posterior as it is, and
+so does the step, whichever rows it takes: its cost does not depend on the number of rows.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,49 +14,14 @@ from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
 from geodrift.distributions._host_sample import host_sample
 from geodrift.kernels._streams import Family
-from geodrift.models.von_mises_fisher_mixture._assignment_kernel import BACKGROUND, KEPT, Law, Sums
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
-from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior, draw_concentrations
+from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
+from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sums
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
 
 TRANSITIONS = 2  # of the slice sampler at a step
 SPARE = max(BLOCK, SPARSE_BLOCK)  # room for new clusters
-
-
-class Prior(NamedTuple):
-    """What is fixed.
-
-    Attributes:
-        concentration: Of kappa.
-        shared: Whether all clusters have one kappa.
-        a0: Dirichlet parameter of the background; 0: there is none.
-        r0: kappa_0 m_0 of the directions' von Mises-Fisher prior, [d]; zeros: they are uniform.
-    """
-
-    concentration: ConcentrationPrior
-    shared: bool
-    a0: float
-    r0: Float[np.ndarray, " d"]
-
-
-class Parameters(NamedTuple):
-    """A draw of what was integrated out, of clusters that have rows, or of all K.
-
-    Attributes:
-        labels: Their numbers in the assignments, [K].
-        weights: [K].
-        directions: Unit vectors, [K, d].
-        concentrations: [K].
-        background: Weight of the background; 0 where there is none.
-        others: Weight of the clusters that no row has joined yet; 0 where all K are listed.
-    """
-
-    labels: Int[np.ndarray, " K"]
-    weights: Float[np.ndarray, " K"]
-    directions: Float[np.ndarray, "K d"]
-    concentrations: Float[np.ndarray, " K"]
-    background: float
-    others: float
 
 
 class CollapsedGibbs:
@@ -169,9 +132,7 @@ class CollapsedGibbs:
         else:
             fresh = np.full(len(numbers), self.kappa[0])
         first, each = self.number.new
-        law = Law(
-            self.number.g, first, each, self.prior.a0, self.r0_square, self.prior.shared, *self.table
-        )
+        law = Law(self.number.g, first, each, self.prior.a0, self.r0_square, self.prior.shared, *self.table)
         done, self.moved = 0, 0
         while done < len(numbers):
             some, r0 = numbers[done:], self.prior.r0
@@ -225,7 +186,7 @@ class CollapsedGibbs:
 
     def _draw_concentrations(self, streams: Family) -> None:
         sums, prior = self.sums, self.prior
-        draw_concentrations(
+        draw_concentrations(  # type: ignore[call-arg]
             self.kappa, sums.log_c_kappa, sums.counts, sums.squares, sums.along, self.r0_square, prior.shared,
             TRANSITIONS, self.rows.dim, *map(float, prior.concentration), *self.table, streams.word,
         )  # fmt: skip

@@ -1,11 +1,12 @@
 r"""The prior of concentrations, and exact draws given the assignments by slice sampling.
 
-kappa / (kappa + m) has the symmetric Beta law with parameters (p, p): kappa has the median m in every dimension,
-falls off as kappa^(-1-p), and is cut at the largest concentration that rows in single precision can tell. In d
-dimensions a law of concentration t d has a mean resultant length that depends on t alone as d grows, about
-2 t / (1 + sqrt(1 + 4 t^2)): with m = d and p = 1 clusters from almost uniform to tight are equally likely
-whatever d is. A lighter tail, a Gamma's, would hold tight clusters back in few dimensions, where n rows say only
-n (d - 1) / 2 times log kappa. The tail must be cut because equal rows have a likelihood without a bound.
+kappa / (kappa + m) has the symmetric Beta law with parameters (p, p): kappa has the median m in every
+dimension, falls off as kappa^(-1-p), and is cut at the largest concentration that rows in single precision
+can tell. In d dimensions a law of concentration t d has a mean resultant length that depends on t alone as
+d grows, about 2 t / (1 + sqrt(1 + 4 t^2)): with m = d and p = 1 clusters from almost uniform to tight are
+equally likely whatever d is. A lighter tail, a Gamma's, would hold tight clusters back in few dimensions,
+where n rows say only n (d - 1) / 2 times log kappa. The tail must be cut because equal rows have a
+likelihood without a bound.
 
 With the directions integrated out, a cluster of n rows with sum R has
 
@@ -98,7 +99,9 @@ def _width(members, counts, squares, dim):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _slice(v, width, stream, members, counts, squares, along, r0_square, median, shape, largest, top, steps, u, w):  # fmt: skip
+def _slice(
+    v, width, stream, members, counts, squares, along, r0_square, median, shape, largest, top, steps, u, w
+):
     """One transition of a slice sampler with stepping out (Neal 2003), and the stream after it."""
     level = log_target(
         v, members, counts, squares, along, r0_square, median, shape, largest, top, steps, u, w
@@ -130,8 +133,8 @@ def _slice(v, width, stream, members, counts, squares, along, r0_square, median,
 
 @numba.njit(cache=True, error_model="numpy")
 def draw_concentrations(
-    kappa, log_c_kappa, counts, squares, along, r0_square, shared, transitions, dim, median, shape, largest, top,
-    steps, u, w, family,
+    kappa, log_c_kappa, counts, squares, along, r0_square, shared, transitions, dim, median, shape, largest,
+    top, steps, u, w, family,
 ):  # fmt: skip
     """Move the concentrations of all clusters that have rows; those of others are not looked at."""
     occupied = np.flatnonzero(counts > 0)
@@ -147,8 +150,8 @@ def draw_concentrations(
         width = _width(members, counts, squares, dim)
         for _ in range(transitions):
             v, stream = _slice(
-                v, width, stream, members, counts, squares, along, r0_square, median, shape, largest, top, steps,
-                u, w,
+                v, width, stream, members, counts, squares, along, r0_square, median, shape, largest, top,
+                steps, u, w,
             )  # fmt: skip
         new = min(max(math.exp(v), median * SMALLEST), largest)
         log_c = log_normaliser_of_square(new * new, top, steps, u, w)[0]

@@ -18,7 +18,8 @@ from geodrift.models.clusters._labels import compact
 from geodrift.models.clusters._membership import shares_of_reference
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
-from geodrift.models.von_mises_fisher_mixture._rows import Rows, rows_of
+from geodrift.models.von_mises_fisher_mixture._rows import Rows
+from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
 from geodrift.models.von_mises_fisher_mixture._settings import AUTO, Settings
 
 SEARCHED = 100  # draws, at most, that the point partition is sought for
@@ -27,9 +28,11 @@ SEARCHED = 100  # draws, at most, that the point partition is sought for
 class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
     """Clusters of unit vectors with a posterior.
 
-    N rows, d numbers each, K clusters: x_i | z_i = k ~ vMF(mu_k, kappa_k), weights ~ Dirichlet, directions uniform on
-    the sphere or with a von Mises-Fisher prior, concentrations with a prior of their own. Values are checked by
-    `fit`, which raises ValueError. What each setting is and may be stands on the page of settings.
+    N rows, d numbers each, K clusters: x_i | z_i = k ~ vMF(mu_k, kappa_k), weights ~ Dirichlet, directions
+        uniform on
+    the sphere or with a von Mises-Fisher prior, concentrations with a prior of their own. Values are
+    checked by `fit`, which raises ValueError. What each setting is and may be
+    `geodrift.models.von_mises_fisher_mixture.Settings` says.
 
     Args:
         n_clusters: K, or "auto": the number is inferred, with a posterior.
@@ -50,10 +53,11 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         random_state: Seed, or a `numpy.random.RandomState`.
 
     Attributes:
-        labels_: The partition of least expected variation of information under the draws, the largest cluster 0,
-            [row]; with a background, -1 for rows of no cluster.
+        labels_: The partition of least expected variation of information under the draws, the largest
+            cluster 0, [row]; with a background, -1 for rows of no cluster.
         assignments_: Draws of the assignments, [chain, draw, row]; -1 is the background.
-        draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its labels.
+        draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its
+            labels.
         cluster_count_: Posterior of the number of clusters above 1% of the rows.
         n_features_in_: d.
 
@@ -105,12 +109,13 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         """Sample the posterior.
 
         Args:
-            X: Unit vectors [N, d]: an array, a memory map of half, single or double precision, or a sparse matrix.
+            X: Unit vectors [N, d]: an array, a memory map of half, single or double precision, or a sparse
+                matrix.
             y: Ignored.
 
         Raises:
-            ValueError: A setting is out of range, a value is not finite, a row is zero or not of norm 1, there
-                are fewer rows than clusters, fewer than 2, or all are equal.
+            ValueError: A setting is out of range, a value is not finite, a row is zero or not of norm 1,
+                there are fewer rows than clusters, fewer than 2, or all are equal.
         """
         told = {name.name: getattr(self, name.parameter) for name in Settings.settings()}
         settings = Settings(**told)
@@ -206,7 +211,7 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
                 dtype=kinds[:2],
                 reset=reset,
                 ensure_min_samples=2 if reset else 1,
-                ensure_min_features=2,
+                ensure_min_features=2 if reset else 1,
             )
         return rows_of(X, bool(self.normalise))
 
@@ -237,17 +242,3 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def check_differ(rows: Rows) -> None:
-    """Refuse rows that are all equal: their likelihood has no bound.
-
-    Raises:
-        ValueError: They are.
-    """
-    first = rows.dense(np.zeros(1, np.int64))
-    for start in range(0, rows.number, 4_096):
-        numbers = np.arange(start, min(start + 4_096, rows.number))
-        if rows.products(numbers, np.ascontiguousarray(first.T)).min() < 1 - 1e-9:
-            return
-    raise ValueError(f"all {rows.number} rows are equal: there is nothing to cluster")

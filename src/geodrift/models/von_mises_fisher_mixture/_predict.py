@@ -48,7 +48,8 @@ class Draw(NamedTuple):
     def log_densities(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S L"]:
         """Log of weight times density of each cluster, of a cluster without rows and of the background, last.
 
-        A row of a cluster without rows is uniform: its direction has its prior. (With a prior of the directions
+        A row of a cluster without rows is uniform: its direction has its prior. (With a prior of the
+            directions
         that is an approximation, of a cluster that has next to no weight.)
         """
         heights = np.log(self.weights) + host_log_normaliser(rows.dim, self.concentrations)

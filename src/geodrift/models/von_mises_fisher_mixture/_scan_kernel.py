@@ -9,6 +9,17 @@ from geodrift.distributions._compiled import log_normaliser_of_square
 
 
 @numba.njit(cache=True, error_model="numpy")
+def _sums_of_sides(x, sides, along):
+    """Of either side the sum of its rows, their number, the sum's square and its product with r_0."""
+    sums, counts, products = np.zeros((2, x.shape[1])), np.zeros(2), np.zeros(2)
+    for i in range(len(x)):
+        sums[sides[i]] += x[i]
+        counts[sides[i]] += 1.0
+        products[sides[i]] += along[i]
+    return sums, counts, (sums * sums).sum(axis=1), products
+
+
+@numba.njit(cache=True, error_model="numpy")
 def restricted_scan(
     x, sides, order, uniforms, target, along, kappa, g, r0_square, top, steps, u, w
 ):  # fmt: skip
@@ -24,15 +35,12 @@ def restricted_scan(
         kappa: Of both clusters.
         g: Dirichlet parameter.
         r0_square: |r_0|^2.
+        top: Of the `DebyeTable`, as what follows.
+        steps: See there.
+        u: See there.
+        w: See there.
     """
-    sums = np.zeros((2, x.shape[1]))
-    counts, squares, products = np.zeros(2), np.zeros(2), np.zeros(2)
-    for i in range(len(x)):
-        sums[sides[i]] += x[i]
-        counts[sides[i]] += 1.0
-        products[sides[i]] += along[i]
-    for k in range(2):
-        squares[k] = np.dot(sums[k], sums[k])
+    sums, counts, squares, products = _sums_of_sides(x, sides, along)
     scores, dots = np.zeros(2), np.zeros(2)
     log_p = 0.0
     for place in range(len(order)):

@@ -45,15 +45,15 @@ class Settings(ModelSettings):
     number_prior: str = setting(
         "finite mixtures",
         OneOf(NUMBER_PRIORS),
-        "Prior of an inferred number of clusters. Finite mixtures: K - 1 is beta-negative-binomial (1, 4, 3), and"
-        " the number is consistent. Dirichlet process: the number grows with the logarithm of the rows.",
+        "Prior of an inferred number of clusters. Finite mixtures: K - 1 is beta-negative-binomial (1, 4, 3),"
+        " and the number is consistent. Dirichlet process: the number grows with the logarithm of the rows.",
     )
     most_clusters: int = setting(1_000, Whole(1, MOST_CLUSTERS), "Largest K of finite mixtures.")
     weight_prior: float | None = setting(
         None,
         Between(1e-6, 1e6),
-        "Dirichlet parameter of each cluster's weight, or alpha of the Dirichlet process. Default: 1; alpha is"
-        " drawn, with an exponential prior of mean 4.",
+        "Dirichlet parameter of each cluster's weight, or alpha of the Dirichlet process. Default: 1; alpha"
+        " is drawn, with an exponential prior of mean 4.",
     )
     concentration_median: float | None = setting(
         None, Between(1e-3, 1e9), "Prior median m of kappa. Default: the dimension."
@@ -67,8 +67,8 @@ class Settings(ModelSettings):
     background: float = setting(
         0.0,
         Between(0.0, 1e9),
-        "Dirichlet parameter of the weight of rows that belong to no cluster, which are uniform on the sphere; 0:"
-        " every row belongs to one.",
+        "Dirichlet parameter of the weight of rows that belong to no cluster, which are uniform on the"
+        " sphere; 0: every row belongs to one.",
     )
     normalise: bool = setting(False, YesNo(), "Scale rows to norm 1, which are refused otherwise.")
     batch_size: int = setting(

@@ -59,7 +59,9 @@ def best_split(
     return float(sum(parts) - whole + of_weights), (members, apart)
 
 
-def _sum(rows: Rows, members: Int[np.ndarray, " n"], which: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " d"]:
+def _sum(
+    rows: Rows, members: Int[np.ndarray, " n"], which: Bool[np.ndarray, " n"]
+) -> Float[np.ndarray, " d"]:
     sums = rows.resultants(1)
     rows.add(members, np.where(which, 0, -1), sums)
     return rows.of_clusters(sums, np.zeros(1, np.int64))[0]

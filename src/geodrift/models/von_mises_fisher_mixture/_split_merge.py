@@ -3,15 +3,17 @@ r"""Splits and merges of clusters with a Metropolis-Hastings test (Jain and Neal
 Two rows are drawn at random. Are they in one cluster, its division in two is proposed, else the union of
 their two. With the directions and weights integrated out the state is the partition and the concentrations:
 
-* The two rows seed two clusters; the others are assigned to either at random, then by ``SCANS`` restricted Gibbs
+* The two rows seed two clusters; the others are assigned to either at random, then by ``SCANS`` restricted
+Gibbs
   scans at a concentration that is a function of the union alone, and a last scan gives the proposal. Its
-  probability is a product of those of the scan's choices. For a merge the same scans run, and the last one is made to
-  end in the present division.
-* Concentrations of the clusters that come into being are drawn from normal laws of log kappa around the mode of
+  probability is a product of those of the scan's choices. For a merge the same scans run, and the last one
+  is made to end in the present division.
+* Concentrations of the clusters that come into being are drawn from normal laws of log kappa around the
+mode of
   their posterior (`_cluster_score`), a function of the rows in them alone.
 
-Unions with more numbers than ``MOST_NUMBERS`` are left alone, in both directions alike. A move costs SCANS + 1
-scans of two clusters, once a pass.
+Unions with more numbers than ``MOST_NUMBERS`` are left alone, in both directions alike. A move costs SCANS
++ 1 scans of two clusters, once a pass.
 """
 
 import math
@@ -22,8 +24,9 @@ from scipy.special import gammaln
 
 from geodrift.distributions._compiled import debye_table, log_normaliser_of_square
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
-from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs, Prior
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import log_target
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows import one_thread
 from geodrift.models.von_mises_fisher_mixture._scan_kernel import restricted_scan
 
@@ -123,7 +126,7 @@ class SplitMerge:
         kappa = float(gibbs.kappa[0])
         if not self.prior.shared:
             kappa = math.exp(self.score.proposal(*self._statistics(x))[0])
-        others = np.array([i for i in range(len(x)) if i not in set(places.tolist())], np.int64)
+        others = np.delete(np.arange(len(x)), places)
         along, target, log_p = x @ self.prior.r0, np.zeros(0, np.int64), 0.0
         for scan in range(SCANS + 1):
             order, uniforms = rng.permutation(others), rng.random(len(others))
@@ -142,18 +145,22 @@ class SplitMerge:
         """For each cluster the log density of its rows, its weight and log kappa as a function of kappa."""
         one, g = np.zeros(1, np.int64), gibbs.number.g
 
-        def of(told: tuple[float, float, float]):  # noqa: ANN202  a closure
+        def of(told: tuple[float, float, float]):
             arrays = [np.array([value]) for value in told]
             weight = gammaln(told[0] + g) - (gammaln(g) if g else 0.0)
             constant = self.score.constant + weight
 
             def density(kappa: float) -> float:
                 prior = self.prior.concentration
-                value = log_target(math.log(kappa), one, *arrays, self.r0_square, *map(float, prior), *self.table)
+                value = log_target(  # type: ignore[call-arg]
+                    math.log(kappa), one, *arrays, self.r0_square, *map(float, prior), *self.table
+                )
                 if self.prior.shared:  # the prior of one kappa is there in any case
                     v, p = math.log(kappa), prior.shape
                     of_prior = p * (v - 2 * math.log(kappa + prior.median))
-                    return value - of_prior + weight + log_normaliser_of_square(self.r0_square, *self.table)[0]
+                    return (
+                        value - of_prior + weight + log_normaliser_of_square(self.r0_square, *self.table)[0]
+                    )
                 return value + constant
 
             return density
@@ -174,7 +181,7 @@ class SplitMerge:
         given: list[float] | None,
         rng: np.random.Generator,
     ) -> tuple[list[float], float]:
-        """Concentrations from their proposal, or those given, and the log density of the proposal at log kappa."""
+        """Concentrations drawn, or those given, and the log density of the proposal at log kappa."""
         found, log_q = [], 0.0
         for i, told in enumerate(statistics):
             mode, scale = self.score.proposal(*told)

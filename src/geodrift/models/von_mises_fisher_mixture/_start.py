@@ -15,12 +15,13 @@ from jaxtyping import Float, Int
 from geodrift.kernels._streams import VMF_START_ASSIGNMENTS, VMF_START_CONCENTRATIONS
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
-from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs, Prior
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
 from geodrift.models.von_mises_fisher_mixture._split import best_split
 
 NUMBERS = 2e7  # of a sample, at most
-LEAST_ROWS, ROWS_PER_CLUSTER = 4_000, 100
+LEAST_ROWS, ROWS_OF_AUTO, ROWS_PER_CLUSTER = 4_000, 20_000, 100
 FIRST_CLUSTERS = 30  # where their number is not given
 ROUNDS, SWEEPS = 12, 4
 K_MEANS_ROUNDS = 8
@@ -38,11 +39,17 @@ class Start:
     """
 
     def __init__(
-        self, rows: Rows, number: ClusterNumber, prior: Prior, names: tuple[int, int], rng: np.random.Generator
+        self,
+        rows: Rows,
+        number: ClusterNumber,
+        prior: Prior,
+        names: tuple[int, int],
+        rng: np.random.Generator,
     ) -> None:
         self.rows, self.number, self.prior, self.names, self.rng = rows, number, prior, names, rng
         self.fixed = type(number) is Components
-        self.clusters = int(number.value) if self.fixed else FIRST_CLUSTERS
+        self.most = int(getattr(number, "most", rows.number))
+        self.clusters = int(number.value) if self.fixed else min(FIRST_CLUSTERS, self.most)
         self.passes = 0
 
     def found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:
@@ -51,9 +58,8 @@ class Start:
             return self._found()
 
     def _found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:
-        wanted = max(LEAST_ROWS, ROWS_PER_CLUSTER * self.clusters)
-        size = int(min(self.rows.number, max(wanted if wanted * self.rows.dim <= NUMBERS else 0,
-                                             min(wanted, NUMBERS / self.rows.dim))))  # fmt: skip
+        wanted = max(LEAST_ROWS if self.fixed else ROWS_OF_AUTO, ROWS_PER_CLUSTER * self.clusters)
+        size = int(min(self.rows.number, wanted, max(NUMBERS / self.rows.entries, LEAST_ROWS)))
         sample = np.sort(self.rng.permutation(self.rows.number)[:size])
         part = self.rows.part(sample)
         z = k_means(part, min(self.clusters, part.number), self.rng)
@@ -109,7 +115,7 @@ class Start:
                     break
                 self._merge(gibbs, first, second, splits)
                 self._split(gibbs, int(split), splits)
-            elif split_gain > max(0.0, merge_gain):
+            elif split_gain > max(0.0, merge_gain) and len(occupied) < self.most:
                 self._split(gibbs, int(split), splits)
             elif not self.fixed and merge_gain > 0:
                 self._merge(gibbs, first, second, splits)
@@ -154,7 +160,7 @@ class Start:
 
 
 def k_means(rows: Rows, clusters: int, rng: np.random.Generator) -> Int[np.ndarray, " n"]:
-    """Spherical k-means from seeds drawn by their distance from those before (Arthur and Vassilvitskii 2007)."""
+    """Spherical k-means from seeds drawn by their distances (Arthur and Vassilvitskii 2007)."""
     every = np.arange(rows.number)
     seeds = [int(rng.integers(rows.number))]
     nearest = np.full(rows.number, -1.0)
