@@ -27,13 +27,13 @@ LAYERS = (
     ("diagnostics",),
     ("data",),
     ("models.kit",),
-    ("models.topics",),
+    ("models.topics", "models.clusters"),
     ("models.*",),
     ("models._registry",),
     ("models",),
     ("cli",),
 )
-SHARED_OF_MODELS = {"kit", "topics", "_registry"}
+SHARED_OF_MODELS = {"kit", "topics", "clusters", "_registry"}
 # `geodrift/__init__.py` stands above all parts; the version is the one thing in it that parts may read.
 FROM_THE_TOP = {"__version__"}
 # Users write `geodrift.models.LatentDirichletAllocation`: a model's folder is named here and nowhere else.

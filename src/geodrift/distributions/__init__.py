@@ -11,6 +11,7 @@ from geodrift.distributions._host import host_mean_resultant_length as host_mean
 from geodrift.distributions._host import (
     host_mean_resultant_length_derivative as host_mean_resultant_length_derivative,
 )
+from geodrift.distributions._host_sample import host_sample as host_sample
 from geodrift.distributions._von_mises_fisher import VonMisesFisher as VonMisesFisher
 from geodrift.distributions._von_mises_fisher import log_normaliser as log_normaliser
 from geodrift.distributions._von_mises_fisher import mean_resultant_length as mean_resultant_length

@@ -193,6 +193,14 @@ SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "pla
 DPM_ASSIGNMENTS = KernelStreams("dpm", 11, "chain", "steps taken", "document")
 DPM_MINIBATCH_ASSIGNMENTS = KernelStreams("dpm scaled counts", 12, "chain", "steps taken", "document")
 DPM_CLUSTER_MOVES = KernelStreams("dpm scaled counts", 13, "chain", "steps taken", "cluster and word")
+VMF_ASSIGNMENTS = KernelStreams("vmf chain", 5, "chain", "steps taken", "row", items=(0, 2**63 - 1))
+VMF_CONCENTRATIONS = KernelStreams("vmf chain", 6, "chain", "steps taken", "cluster", items=(0, 2**63 - 1))
+VMF_START_ASSIGNMENTS = KernelStreams(
+    "vmf chain", 7, "chain", "sweeps of the start", "row of the sample", items=(0, 2**63 - 1)
+)
+VMF_START_CONCENTRATIONS = KernelStreams(
+    "vmf chain", 8, "chain", "sweeps of the start", "cluster", items=(0, 2**63 - 1)
+)
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
 
@@ -211,6 +219,11 @@ DPM_START = PhiloxStreams("dpm", 1)
 DPM_CONCENTRATION = PhiloxStreams("dpm", 2, "steps taken")
 DPM_DRAW = PhiloxStreams("dpm", 3, "steps taken")
 DPM_WEIGHT_MOVES = PhiloxStreams("dpm scaled counts", 4, "steps taken")
+VMF_ROW_ORDER = PhiloxStreams("vmf chain", 0, "pass over the rows")
+VMF_STEP = PhiloxStreams("vmf chain", 1, "steps taken")
+VMF_DRAW = PhiloxStreams("vmf chain", 2, "steps taken")
+VMF_START = PhiloxStreams("vmf chain", 3)
+VMF_SPLIT_MERGE = PhiloxStreams("vmf chain", 4, "steps taken")
 
 # NumPy's default generator.
 HELD_OUT_DOCUMENTS = SeededStreams("", 0x5E1D)
@@ -221,6 +234,8 @@ DPM_SAMPLE = SeededStreams("dpm", 0)
 SAM_SCORE_MIXTURES = SeededStreams("sam", 0)
 SAM_VARIATIONAL = SeededStreams("sam variational", 2)
 SAM_ANNEALED_START = SeededStreams("sam", 3, "replicate")
+VMF_PREDICTIVE = SeededStreams("vmf", 1)
+PARTITION_SEARCH = SeededStreams("partition", 0)
 HOST_ROWS = SeededStreams("sample", 0, "steps taken")
 HOST_BLOCKS = SeededStreams("sample", 1, "steps taken")
 HOST_EPOCHS = SeededStreams("sample", 2, "pass over the data")

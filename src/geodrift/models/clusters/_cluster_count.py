@@ -1,0 +1,54 @@
+"""The posterior of the number of clusters, small ones left out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.clusters._labels import checked_assignments
+
+
+class ClusterCount(NamedTuple):
+    """The law of the number of clusters above a size.
+
+    Attributes:
+        share: The least share of the rows that a counted cluster has.
+        values: The numbers that occur in the draws, increasing.
+        probabilities: Of each.
+        low: 5% quantile: the least number with at least that probability at or below it.
+        high: 95% quantile.
+        draws: The number in each draw.
+    """
+
+    share: float
+    values: Int[np.ndarray, " v"]
+    probabilities: Float[np.ndarray, " v"]
+    low: int
+    high: int
+    draws: Int[np.ndarray, " N"]
+
+
+def cluster_count(assignments: Any, share: float = 0.01) -> ClusterCount:
+    """The posterior of the number of clusters that have more than a share of the rows.
+
+    A Dirichlet process has clusters of a few rows in almost every draw, whose number says little: it is the
+    number above a size that the data tell.
+
+    Args:
+        assignments: Draws of assignments [draw, row], any labels; below 0 is no cluster.
+        share: Of the rows, from 0 to below 1. With 0 every cluster counts.
+
+    Raises:
+        ValueError: ``share`` is outside its range.
+    """
+    labels = checked_assignments(assignments)
+    if not 0 <= share < 1:
+        raise ValueError(f"share must be at least 0 and below 1, got {share!r}")
+    found = []
+    for draw in labels:
+        _, sizes = np.unique(draw[draw >= 0], return_counts=True)
+        found.append(int((sizes > share * labels.shape[1]).sum()))
+    draws = np.array(found)
+    values, counts = np.unique(draws, return_counts=True)
+    low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
+    return ClusterCount(share, values, counts / len(draws), int(low), int(high), draws)

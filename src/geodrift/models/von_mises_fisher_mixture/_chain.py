@@ -1,0 +1,171 @@
+"""One chain of a von Mises-Fisher mixture: its rows, its steps, its state."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.driver import ShownMetric, Variable
+from geodrift.kernels import _streams
+from geodrift.models.kit._chain import ModelChain
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from geodrift.models.von_mises_fisher_mixture._rows import Rows
+from geodrift.models.von_mises_fisher_mixture._settings import Settings
+from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
+from geodrift.models.von_mises_fisher_mixture._start import Start
+
+RECOMPUTE = 16  # passes after which sums are made anew
+
+
+class Chain(ModelChain):
+    """Samples clusters of unit vectors.
+
+    A step takes the next rows of a random order, a new order for each pass, and redraws their clusters and
+    all parameters (`CollapsedGibbs`). After each pass one split or merge is proposed (`SplitMerge`). Every
+    step leaves the posterior as it is, those of the warm-up too.
+
+    Args:
+        rows: Unit vectors.
+        settings: See `Settings`.
+        seed: Whole number; the same seed gives the same draws on the same machine.
+        chain: Number of the chain: chains of one seed are independent, and so are their starts.
+        direction_prior: kappa_0 m_0 of the directions' von Mises-Fisher prior, [d]; None: uniform.
+
+    Raises:
+        ValueError: There are fewer rows than clusters, or the prior has another dimension.
+    """
+
+    shown_metrics = (
+        ShownMetric("rows", "{:,.0f} rows seen"),
+        ShownMetric("clusters", "{:,.0f} clusters"),
+        ShownMetric("moved", "{:.1%} moved"),
+    )
+
+    settings: Settings
+
+    def __init__(
+        self,
+        rows: Rows,
+        settings: Settings,
+        *,
+        seed: int = 0,
+        chain: int = 0,
+        direction_prior: Float[np.ndarray, " d"] | None = None,
+    ) -> None:
+        if not settings.inferred and int(settings.n_clusters) > rows.number:
+            raise ValueError(
+                f"n_clusters is {settings.n_clusters} but there are {rows.number} rows; ask for fewer"
+                " clusters, or for n_clusters='auto'"
+            )
+        r0 = np.zeros(rows.dim) if direction_prior is None else np.asarray(direction_prior, float)
+        if r0.shape != (rows.dim,) or not np.isfinite(r0).all():
+            raise ValueError(f"direction_prior must be {rows.dim} finite numbers, got shape {r0.shape}")
+        self.rows, self.settings, self.seed, self.chain = rows, settings, seed, chain
+        self.prior = Prior(
+            settings.concentration(rows.dim), settings.shared_concentration, settings.background, r0
+        )
+        self.gibbs: CollapsedGibbs | None = None
+        self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
+        self.rows_seen = 0
+        self.split_merge = SplitMerge(self.prior)
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The parameters of every cluster, and the assignments of all rows."""
+        number = None if self.settings.inferred else int(self.settings.n_clusters)
+        return {
+            "directions": Variable(("cluster", "coordinate"), (number, self.rows.dim), "float32"),
+            "concentrations": Variable(("cluster",), (number,), "float64"),
+            "weights": Variable(("cluster",), (number,), "float64"),
+            "labels": Variable(("cluster",), (number,), "int32"),
+            "background_weight": Variable((), (), "float64"),
+            "other_weight": Variable((), (), "float64"),
+            "assignments": Variable(("row",), (self.rows.number,), "int32"),
+            "clusters": Variable((), (), "int64"),
+            "number_parameter": Variable((), (), "float64"),
+            "log_joint": Variable((), (), "float64"),
+        }
+
+    def prepare(self) -> None:
+        """Find clusters to start from."""
+        if self.gibbs is None:
+            rng = _streams.VMF_START.generator(self.seed, self.chain)
+            number = self.settings.number()
+            z, kappa = Start(self.rows, number, self.prior, (self.seed, self.chain), rng).found()
+            self.gibbs = CollapsedGibbs(self.rows, number, self.prior, z, kappa)
+
+    def step(self) -> int:
+        """One minibatch; returns how many rows changed their cluster."""
+        self.prepare()
+        gibbs, number = self.gibbs, self.rows.number
+        size = min(self.settings.batch_size, number)
+        steps = -(-number // size)  # of a pass
+        passed, place = divmod(self.count, steps)
+        if place == 0 and passed % RECOMPUTE == 0:
+            gibbs.recompute()
+        if self.order[0] != passed:
+            rng = _streams.VMF_ROW_ORDER.generator(self.seed, self.chain, passed)
+            self.order = (passed, rng.permutation(number))
+        names = self.seed, self.chain, self.count
+        rows = self.order[1][place * size : (place + 1) * size]
+        gibbs.step(
+            rows,
+            _streams.VMF_ASSIGNMENTS.family(*names),
+            _streams.VMF_CONCENTRATIONS.family(*names),
+            _streams.VMF_STEP.generator(*names),
+        )
+        if place == steps - 1:
+            self.split_merge.propose(gibbs, _streams.VMF_SPLIT_MERGE.generator(*names))
+        self.count += 1
+        self.rows_seen += len(rows)
+        return gibbs.moved
+
+    def draw(self) -> dict[str, np.ndarray]:
+        """The present clusters, with directions and weights drawn given the assignments."""
+        self.prepare()
+        gibbs = self.gibbs
+        found = gibbs.parameters(_streams.VMF_DRAW.generator(self.seed, self.chain, self.count))
+        return {
+            "directions": found.directions.astype(np.float32),
+            "concentrations": found.concentrations,
+            "weights": found.weights,
+            "labels": found.labels.astype(np.int32),
+            "background_weight": np.array(found.background),
+            "other_weight": np.array(found.others),
+            "assignments": gibbs.z.copy(),
+            "clusters": np.array(len(gibbs.occupied)),
+            "number_parameter": np.array(gibbs.number.value),
+            "log_joint": np.array(gibbs.log_joint()),
+        }
+
+    def metrics(self, outcomes: list[int]) -> dict[str, float]:
+        """Rows seen so far, clusters, and the share of the rows that moved."""
+        size = min(self.settings.batch_size, self.rows.number)
+        return {
+            "rows": float(self.rows_seen),
+            "clusters": float(len(self.gibbs.occupied)),
+            "moved": sum(outcomes) / max(1, len(outcomes) * size),
+        }
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on, bit for bit: sums as they are, with their rounding."""
+        self.prepare()
+        gibbs, sums = self.gibbs, self.gibbs.sums
+        return {
+            "assignments": gibbs.z.copy(),
+            "kappa": gibbs.kappa.copy(),
+            "resultants": gibbs.resultants.copy(),
+            "squares": sums.squares.copy(),
+            "along": sums.along.copy(),
+            "log_c_kappa": sums.log_c_kappa.copy(),
+            "number": np.array(gibbs.number.value),
+            "count": np.array([self.count, self.rows_seen]),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore a state returned by `state`."""
+        number = self.settings.number()
+        number.value = float(arrays["number"])
+        fixed_room = arrays["kappa"]
+        self.gibbs = CollapsedGibbs(self.rows, number, self.prior, arrays["assignments"], fixed_room)
+        self.gibbs.resume(arrays)
+        self.count, self.rows_seen = (int(x) for x in arrays["count"])

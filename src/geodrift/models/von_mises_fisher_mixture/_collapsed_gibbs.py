@@ -1,0 +1,219 @@
+"""Collapsed Gibbs sampling by minibatches: every row's cluster is kept between its visits.
+
+A step redraws the clusters of some rows given those of all others (`_assignment_kernel`), then all
+concentrations (`_concentrations`), then the number of components or alpha (`_cluster_number`). Directions and
+weights are integrated out and drawn for a draw that is stored. Each part leaves the posterior as it is, and
+so does the step, whichever rows it takes: its cost does not depend on the number of rows.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln
+
+from geodrift.distributions import host_log_normaliser
+from geodrift.distributions._compiled import debye_table
+from geodrift.distributions._host_sample import host_sample
+from geodrift.kernels._streams import Family
+from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
+from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
+from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sums
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
+
+TRANSITIONS = 2  # of the slice sampler at a step
+SPARE = max(BLOCK, SPARSE_BLOCK)  # room for new clusters
+
+
+class CollapsedGibbs:
+    """The state, and the steps.
+
+    Args:
+        rows: The data.
+        number: Prior of the number of clusters, with its state.
+        prior: The other priors.
+        z: Assignments to begin with, `BACKGROUND` or from 0, [N].
+        kappa: Concentrations to begin with, [M]; of clusters without rows they are not read.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        number: ClusterNumber,
+        prior: Prior,
+        z: Int[np.ndarray, " N"],
+        kappa: Float[np.ndarray, " M"],
+    ) -> None:
+        self.rows, self.number, self.prior = rows, number, prior
+        self.table = debye_table(rows.dim)
+        self.r0_square = float(prior.r0 @ prior.r0)
+        self.z = np.array(z, np.int32)
+        self.fixed = type(number) is Components
+        most = int(self.z.max(initial=0)) + 1
+        room = int(number.value) if self.fixed else most + SPARE
+        if room < most:
+            raise ValueError(f"assignments name {most} clusters, there are {room}")
+        self.kappa = np.ones(room)
+        self.kappa[: min(room, len(kappa))] = kappa[:room]
+        self.moved = 0
+        self.recompute()
+
+    def recompute(self) -> None:
+        """Everything that follows from assignments and concentrations, anew: sums drift by rounding."""
+        room = len(self.kappa)
+        self.resultants = self.rows.resultants(room)
+        for start in range(0, self.rows.number, AT_ONCE):
+            numbers = np.arange(start, min(start + AT_ONCE, self.rows.number))
+            self.rows.add(numbers, self.z[numbers].astype(np.int64), self.resultants)
+        inside = self.z[self.z >= 0]
+        counts = np.bincount(inside, minlength=room).astype(np.int64)
+        background = np.array([len(self.z) - len(inside)], np.int64)
+        if background[0] and not self.prior.a0:
+            raise ValueError("assignments name the background, and there is none")
+        self.sums = Sums(
+            counts,
+            self.rows.squares(self.resultants),
+            self._along(),
+            self.kappa,
+            host_log_normaliser(self.rows.dim, self.kappa),
+            np.zeros((room, KEPT)),
+            background,
+        )
+
+    def resume(self, arrays: dict[str, np.ndarray]) -> None:
+        """Sums as they were, with the rounding that they had: see `Chain.state`."""
+        room, old = len(arrays["kappa"]), len(self.kappa)
+        if room != old:
+            self.kappa = np.array(arrays["kappa"])
+            self.recompute()
+        self.resultants = np.array(arrays["resultants"])
+        for name in ("squares", "along", "log_c_kappa"):
+            getattr(self.sums, name)[:] = arrays[name]
+        self.kappa[:] = arrays["kappa"]
+
+    def rebuild(self, clusters: list[int], members: Int[np.ndarray, " n"]) -> None:
+        """The sums of some clusters anew.
+
+        Args:
+            clusters: Some of which may have no rows now.
+            members: All of their rows.
+        """
+        self.rows.clear(self.resultants, clusters)
+        self.rows.add(members, self.z[members].astype(np.int64), self.resultants)
+        sums, found = self.sums, self.rows.of_clusters(self.resultants, np.array(clusters))
+        sums.counts[clusters] = [int((self.z[members] == k).sum()) for k in clusters]
+        sums.squares[clusters] = np.einsum("kd,kd->k", found, found)
+        sums.along[clusters] = found @ self.prior.r0
+        sums.log_c_kappa[clusters] = host_log_normaliser(self.rows.dim, self.kappa[clusters])
+
+    def set_kappa(self, clusters: list[int], values: list[float]) -> None:
+        """Give clusters their concentrations."""
+        if not self.prior.shared:
+            self.kappa[clusters] = values
+
+    @property
+    def occupied(self) -> Int[np.ndarray, " t"]:
+        """Clusters that have rows."""
+        return np.flatnonzero(self.sums.counts)
+
+    def step(
+        self, numbers: Int[np.ndarray, " S"], assigned: Family, moved: Family, rng: np.random.Generator
+    ) -> None:
+        """Redraw the clusters of some rows, then everything else.
+
+        Args:
+            numbers: The rows, none of them twice.
+            assigned: Streams of the assignments, whose items are rows.
+            moved: Streams of the concentrations, whose items are clusters.
+            rng: Generator of the rest.
+        """
+        prior, fresh = self.prior.concentration, np.empty(0)
+        if not self.prior.shared:
+            fresh = prior.draws(rng, len(numbers))
+        else:
+            fresh = np.full(len(numbers), self.kappa[0])
+        first, each = self.number.new
+        law = Law(self.number.g, first, each, self.prior.a0, self.r0_square, self.prior.shared, *self.table)
+        done, self.moved = 0, 0
+        while done < len(numbers):
+            some, r0 = numbers[done:], self.prior.r0
+            with one_thread():
+                drawn, went = self.rows.redraw(
+                    some, self.z, self.sums, self.resultants, law, r0, fresh[done:], assigned
+                )
+            done, self.moved = done + drawn, self.moved + went
+            if done < len(numbers):
+                self.grow()
+        self._draw_concentrations(moved)
+        inside = int(self.sums.counts.sum() + self.sums.background[0])
+        self.number.update(rng, len(self.occupied), inside, self.prior.a0)
+
+    def parameters(self, rng: np.random.Generator) -> Parameters:
+        """A draw of weights and directions given the assignments, with the concentrations."""
+        labels = np.arange(len(self.kappa)) if self.fixed else self.occupied
+        counts, kappa = self.sums.counts[labels].astype(float), self.kappa[labels].copy()
+        empty = counts == 0
+        if not self.prior.shared:
+            kappa[empty] = self.prior.concentration.draws(rng, int(empty.sum()))
+        first, each = self.number.new
+        rest = 0.0 if self.fixed else first + each * len(labels)
+        shapes = [*(counts + self.number.g), self.prior.a0 + self.sums.background[0], rest]
+        gammas = rng.standard_gamma(np.maximum(shapes, 0.0))
+        shares = gammas / gammas.sum()
+        sums = self.rows.of_clusters(self.resultants, labels)
+        directions = host_sample(rng, kappa[:, None] * sums + self.prior.r0)
+        return Parameters(labels, shares[:-2], directions, kappa, float(shares[-2]), float(shares[-1]))
+
+    def log_joint(self) -> float:
+        """Log density of rows, assignments and concentrations, but for constants of the priors."""
+        t, number, a0 = self.occupied, self.number, self.prior.a0
+        counts, kappa, dim = self.sums.counts[t], self.kappa[t], self.rows.dim
+        total, every = number.total + a0, self.rows.number
+        value = gammaln(total) - gammaln(total + every)
+        if a0:
+            outside = self.sums.background[0]
+            value += gammaln(outside + a0) - gammaln(a0) + outside * host_log_normaliser(dim, 0.0)
+        if number.g:
+            value += (gammaln(counts + number.g) - gammaln(number.g)).sum()
+            value += 0.0 if self.fixed else gammaln(number.value + 1) - gammaln(number.value - len(t) + 1)
+        else:
+            value += len(t) * np.log(number.value) + gammaln(counts).sum()
+        squares = kappa**2 * self.sums.squares[t] + 2 * kappa * self.sums.along[t] + self.r0_square
+        ends = host_log_normaliser(dim, np.sqrt(np.maximum(squares, 0)))
+        value += (counts * host_log_normaliser(dim, kappa) - ends).sum()
+        value += len(t) * host_log_normaliser(dim, np.sqrt(self.r0_square))
+        log_prior = self.prior.concentration.log_density(kappa[:1] if self.prior.shared else kappa)
+        return float(value + log_prior.sum())
+
+    def _draw_concentrations(self, streams: Family) -> None:
+        sums, prior = self.sums, self.prior
+        draw_concentrations(  # type: ignore[call-arg]
+            self.kappa, sums.log_c_kappa, sums.counts, sums.squares, sums.along, self.r0_square, prior.shared,
+            TRANSITIONS, self.rows.dim, *map(float, prior.concentration), *self.table, streams.word,
+        )  # fmt: skip
+
+    def _along(self) -> Float[np.ndarray, " M"]:
+        if not self.r0_square:
+            return np.zeros(len(self.kappa))
+        return self.rows.of_clusters(self.resultants, np.arange(len(self.kappa))) @ self.prior.r0
+
+    def grow(self) -> None:
+        """Make room for more clusters."""
+        old = len(self.kappa)
+        room = 2 * old + SPARE
+        self.resultants = self.rows.grown(self.resultants, room)
+        value = self.kappa[0] if self.prior.shared else 1.0
+        self.kappa = np.concatenate([self.kappa, np.full(room - old, value)])
+        sums = self.sums
+
+        def longer(values: np.ndarray) -> np.ndarray:
+            return np.concatenate([values, np.zeros((room - old, *values.shape[1:]), values.dtype)])
+
+        self.sums = Sums(
+            longer(sums.counts),
+            longer(sums.squares),
+            longer(sums.along),
+            self.kappa,
+            host_log_normaliser(self.rows.dim, self.kappa),
+            longer(sums.kept),
+            sums.background,
+        )

@@ -1,0 +1,59 @@
+"""The compiled loop over blocks of dense rows."""
+
+import numba
+import numpy as np
+
+from geodrift.models.von_mises_fisher_mixture._assignment_kernel import redraw_block
+from geodrift.models.von_mises_fisher_mixture._conditional import STAYED, Block
+
+
+@numba.njit(cache=True, error_model="numpy")
+def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, moved):
+    """Redraw rows [S, d] in blocks of ``size``; returns how many were: fewer where there is no room left.
+
+    Args:
+        x: The rows, float64.
+        rows: Their numbers.
+        z: See `redraw_block`.
+        sums: See there.
+        resultants: R, [M, d], changed.
+        law: See `redraw_block`.
+        along: Of all rows; see `Block`.
+        fresh: The same.
+        size: B.
+        family: Random streams.
+        moved: [1], to which the number of rows is added that changed their cluster.
+    """
+    room, done = len(sums.counts), 0
+    scores, bounds, moved_from = np.empty(room + 2), np.empty(room + 2), np.empty(size, np.int64)
+    while done < len(rows):
+        end = min(done + size, len(rows))
+        top = free = 0
+        for k in range(room):
+            if sums.counts[k] > 0:
+                top = k + 1
+            else:
+                free += 1
+        most = float(end - done)  # clusters that the block may bring
+        if law.new_each < 0.0:
+            most = min(most, law.new_first / law.g - (room - free))
+        if free < most:
+            break
+        part = x[done:end]
+        dots = np.zeros((end - done, room))
+        dots[:, :top] = np.dot(part, resultants[:top].T)
+        block = Block(dots, np.dot(part, part.T), along[done:end], fresh[done:end])
+        redraw_block(rows[done:end], z, sums, law, block, family, scores, bounds, moved_from)
+        for i in range(end - done):
+            if moved_from[i] == STAYED:
+                continue
+            moved[0] += 1
+            if moved_from[i] >= 0:
+                resultants[moved_from[i]] -= part[i]
+            if z[rows[done + i]] >= 0:
+                resultants[z[rows[done + i]]] += part[i]
+        for k in range(room):
+            if sums.counts[k] == 0:
+                resultants[k] = 0.0
+        done = end
+    return done

@@ -1,0 +1,244 @@
+"""Von Mises-Fisher mixtures as a scikit-learn estimator."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from geodrift.data import as_csr
+from geodrift.distributions._host_sample import host_sample
+from geodrift.driver import sampled
+from geodrift.kernels._streams import VMF_PREDICTIVE
+from geodrift.models.clusters import ClusterCount, cluster_count, coclustering, point_partition
+from geodrift.models.clusters._labels import compact
+from geodrift.models.clusters._membership import shares_of_reference
+from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
+from geodrift.models.von_mises_fisher_mixture._rows import Rows
+from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
+from geodrift.models.von_mises_fisher_mixture._settings import AUTO, Settings
+
+SEARCHED = 100  # draws, at most, that the point partition is sought for
+
+
+class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
+    """Clusters of unit vectors with a posterior.
+
+    N rows, d numbers each, K clusters: x_i | z_i = k ~ vMF(mu_k, kappa_k), weights ~ Dirichlet, directions
+        uniform on
+    the sphere or with a von Mises-Fisher prior, concentrations with a prior of their own. Values are
+    checked by `fit`, which raises ValueError. What each setting is and may be
+    `geodrift.models.von_mises_fisher_mixture.Settings` says.
+
+    Args:
+        n_clusters: K, or "auto": the number is inferred, with a posterior.
+        number_prior: Of an inferred number: "finite mixtures" or "Dirichlet process".
+        most_clusters: Largest K of finite mixtures.
+        weight_prior: Dirichlet parameter of a cluster's weight, or alpha; None: 1, or alpha is drawn.
+        concentration_median: Prior median of kappa; None: d.
+        concentration_shape: p of kappa / (kappa + median) ~ Beta(p, p).
+        shared_concentration: One kappa for all clusters.
+        background: Dirichlet parameter of a uniform component for rows of no cluster; 0: there is none.
+        normalise: Scale rows to norm 1, which are refused otherwise.
+        batch_size: S, rows of one step.
+        direction_prior: kappa_0 m_0 of the directions' prior, [d]; None: uniform.
+        warm_up_fraction: Part of the steps that is warm-up.
+        n_passes: Passes over the rows of each chain, warm-up included.
+        n_draws: Stored draws of each chain.
+        n_chains: Chains, each from a start of its own.
+        random_state: Seed, or a `numpy.random.RandomState`.
+
+    Attributes:
+        labels_: The partition of least expected variation of information under the draws, the largest
+            cluster 0, [row]; with a background, -1 for rows of no cluster.
+        assignments_: Draws of the assignments, [chain, draw, row]; -1 is the background.
+        draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its
+            labels.
+        cluster_count_: Posterior of the number of clusters above 1% of the rows.
+        n_features_in_: d.
+
+    Example:
+        >>> model = VonMisesFisherMixture("auto", random_state=0).fit(embeddings)
+        >>> model.cluster_count_.low, model.cluster_count_.high
+    """
+
+    settings_type: ClassVar[type[Settings]] = Settings
+
+    def __init__(
+        self,
+        n_clusters: int | str = AUTO,
+        *,
+        number_prior: str = "finite mixtures",
+        most_clusters: int = 1_000,
+        weight_prior: float | None = None,
+        concentration_median: float | None = None,
+        concentration_shape: float = 1.0,
+        shared_concentration: bool = False,
+        background: float = 0.0,
+        normalise: bool = False,
+        batch_size: int = 2_048,
+        direction_prior: Any = None,
+        warm_up_fraction: float = 0.5,
+        n_passes: int = 100,
+        n_draws: int = 25,
+        n_chains: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.number_prior = number_prior
+        self.most_clusters = most_clusters
+        self.weight_prior = weight_prior
+        self.concentration_median = concentration_median
+        self.concentration_shape = concentration_shape
+        self.shared_concentration = shared_concentration
+        self.background = background
+        self.normalise = normalise
+        self.batch_size = batch_size
+        self.direction_prior = direction_prior
+        self.warm_up_fraction = warm_up_fraction
+        self.n_passes = n_passes
+        self.n_draws = n_draws
+        self.n_chains = n_chains
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Sample the posterior.
+
+        Args:
+            X: Unit vectors [N, d]: an array, a memory map of half, single or double precision, or a sparse
+                matrix.
+            y: Ignored.
+
+        Raises:
+            ValueError: A setting is out of range, a value is not finite, a row is zero or not of norm 1,
+                there are fewer rows than clusters, fewer than 2, or all are equal.
+        """
+        told = {name.name: getattr(self, name.parameter) for name in Settings.settings()}
+        settings = Settings(**told)
+        rows = self._rows(X, reset=True)
+        check_differ(rows)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        prior = None if self.direction_prior is None else np.asarray(self.direction_prior, float)
+        chains = [
+            Chain(rows, settings, seed=seed, chain=chain, direction_prior=prior)
+            for chain in range(self.n_chains)
+        ]
+        steps = -(-rows.number // min(settings.batch_size, rows.number))
+        self.draws_ = sampled(chains, self.n_passes * steps)
+        self.settings_, self._seed = settings, seed
+        self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
+        flat = self._flat_assignments()
+        self.cluster_count_: ClusterCount = cluster_count(flat)
+        self.labels_ = self._partition(flat)
+        return self
+
+    def predict(self, X: Any) -> Int[np.ndarray, " N"]:
+        """The most probable cluster of each row; -1 is the background."""
+        p = self.predict_proba(X)
+        best = np.argmax(p, axis=1)
+        return np.where(best == self._clusters(), -1, best)
+
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "N K"]:
+        """Posterior probability that each row belongs to each cluster of ``labels_``; rows sum to 1.
+
+        The last column is the background's where there is one. A draw's cluster stands for cluster k of
+        ``labels_`` as far as its rows lie there, so that clusters need no matching.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        draws, shares = self._draws(), []
+        inside = self.labels_ >= 0
+        for draw, z in zip(draws, self._flat_assignments(), strict=True):
+            found = np.zeros((len(draw.labels), self._clusters()))
+            both = inside & (z >= 0)
+            # Clusters without rows of the partition are as the weights say.
+            found[:] = np.bincount(self.labels_[inside], minlength=found.shape[1]) / max(1, inside.sum())
+            if both.any():
+                present = np.unique(z[both])
+                share = shares_of_reference(compact(z[both]), self.labels_[both])
+                places = np.searchsorted(draw.labels, present)
+                found[places] = 0.0
+                found[places, : share.shape[1]] = share
+            shares.append(found)
+        return membership(rows, draws, shares, bool(self.settings_.background))
+
+    def score_samples(self, X: Any) -> Float[np.ndarray, " N"]:
+        """Log of the posterior predictive density of each row, with respect to the sphere's area."""
+        check_is_fitted(self)
+        return score_samples(self._rows(X, reset=False), self._draws())
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1) -> Float[np.ndarray, "n d"]:
+        """Draws from the posterior predictive law, unit vectors."""
+        check_is_fitted(self)
+        rng, draws = VMF_PREDICTIVE.generator(self._seed), self._draws()
+        resultants = np.zeros((n_samples, self.n_features_in_))
+        for i, which in enumerate(rng.integers(len(draws), size=n_samples)):
+            draw = draws[which]
+            weights = np.cumsum([*draw.weights, draw.others + draw.background])
+            k = int(np.searchsorted(weights, rng.random() * weights[-1]))
+            if k < len(draw.weights):
+                resultants[i] = draw.concentrations[k] * draw.directions[k]
+        return host_sample(rng, resultants)
+
+    def coclustering(self, pairs: Any) -> Float[np.ndarray, " pair"]:
+        """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""
+        check_is_fitted(self)
+        return coclustering(self._flat_assignments(), pairs)
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        if sp.issparse(X):
+            X = as_csr(X, "X")
+        kinds = [np.float64, np.float32, np.float16]
+        # Half precision has no check of its own in scikit-learn, and a memory map must not be copied.
+        if isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2:
+            if reset:
+                self.n_features_in_ = X.shape[1]
+            elif X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were fitted")
+        else:
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=kinds[:2],
+                reset=reset,
+                ensure_min_samples=2 if reset else 1,
+                ensure_min_features=2 if reset else 1,
+            )
+        return rows_of(X, bool(self.normalise))
+
+    def _flat_assignments(self) -> Int[np.ndarray, "N row"]:
+        return self.assignments_.reshape(-1, self.assignments_.shape[-1])
+
+    def _draws(self) -> list[Draw]:
+        chains, length = self.assignments_.shape[:2]
+        return [Draw.of(self.draws_, (c, n)) for c in range(chains) for n in range(length)]
+
+    def _clusters(self) -> int:
+        return int(self.labels_.max()) + 1
+
+    def _partition(self, draws: Int[np.ndarray, "N row"]) -> Int[np.ndarray, " row"]:
+        some = draws[np.linspace(0, len(draws) - 1, min(SEARCHED, len(draws))).astype(int)]
+        if not self.settings_.background:
+            return point_partition(some)
+        outside = (draws < 0).mean(axis=0) > 0.5
+        labels = np.full(draws.shape[1], -1)
+        if not outside.all():
+            # A row that is outside in one draw is a cluster of its own there.
+            inside = some[:, ~outside].astype(np.int64)
+            alone = inside.max() + 1 + np.arange(inside.shape[1])
+            labels[~outside] = point_partition(np.where(inside < 0, alone, inside))
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

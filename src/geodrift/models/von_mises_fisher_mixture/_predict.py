@@ -1,0 +1,106 @@
+"""Rows under draws of the parameters: densities, and probabilities of clusters."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import logsumexp
+
+from geodrift.distributions import host_log_normaliser
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
+
+
+class Draw(NamedTuple):
+    """One draw of a mixture.
+
+    Attributes:
+        directions: [K, d].
+        concentrations: [K].
+        weights: [K].
+        labels: The clusters' numbers in the assignments, [K].
+        background: Weight of the background.
+        others: Weight of clusters without rows.
+    """
+
+    directions: Float[np.ndarray, "K d"]
+    concentrations: Float[np.ndarray, " K"]
+    weights: Float[np.ndarray, " K"]
+    labels: Int[np.ndarray, " K"]
+    background: float
+    others: float
+
+    @classmethod
+    def of(cls, stored: dict[str, np.ndarray], index: tuple[int, int]) -> "Draw":
+        """A draw of stored variables, [chain, draw, ...] each, padded where there are fewer clusters."""
+        kappa = stored["concentrations"][index]
+        told = np.isfinite(kappa)
+        directions = stored["directions"][index][told].astype(np.float64)
+        return cls(
+            directions / np.linalg.norm(directions, axis=1, keepdims=True),
+            kappa[told],
+            stored["weights"][index][told],
+            stored["labels"][index][told],
+            float(stored["background_weight"][index]),
+            float(stored["other_weight"][index]),
+        )
+
+    def log_densities(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S L"]:
+        """Log of weight times density of each cluster, of a cluster without rows and of the background, last.
+
+        A row of a cluster without rows is uniform: its direction has its prior. (With a prior of the
+            directions
+        that is an approximation, of a cluster that has next to no weight.)
+        """
+        heights = np.log(self.weights) + host_log_normaliser(rows.dim, self.concentrations)
+        cosines = rows.products(numbers, np.ascontiguousarray(self.directions.T))
+        found = np.empty((len(numbers), len(self.weights) + 2))
+        found[:, :-2] = heights + self.concentrations * cosines
+        with np.errstate(divide="ignore"):
+            found[:, -2:] = np.log([self.others, self.background]) + host_log_normaliser(rows.dim, 0.0)
+        return found
+
+
+def score_samples(rows: Rows, draws: list[Draw]) -> Float[np.ndarray, " N"]:
+    """Log of the posterior predictive density of each row: the mean of the density over the draws."""
+    found = np.empty(rows.number)
+    with one_thread():
+        for numbers in batches(rows):
+            of_draws = [logsumexp(draw.log_densities(rows, numbers), axis=1) for draw in draws]
+            found[numbers] = logsumexp(of_draws, axis=0) - np.log(len(draws))
+    return found
+
+
+def membership(
+    rows: Rows, draws: list[Draw], shares: list[Float[np.ndarray, "A K"]], outside: bool
+) -> Float[np.ndarray, "N K"]:
+    """Probability of each cluster of a partition, mean over the draws; rows sum to 1.
+
+    Args:
+        rows: New rows, or old ones.
+        draws: Of the parameters.
+        shares: Of each draw, which share of each of its clusters lies in each cluster of the partition.
+        outside: Whether the last column is the background.
+    """
+    clusters = shares[0].shape[1]
+    found = np.zeros((rows.number, clusters + outside))
+    with one_thread():
+        for numbers in batches(rows):
+            for draw, share in zip(draws, shares, strict=True):
+                scores = draw.log_densities(rows, numbers)
+                if not outside:
+                    scores[:, -1] = -np.inf
+                p = np.exp(scores - scores.max(axis=1, keepdims=True))
+                # A cluster that nobody is in is no cluster of the partition.
+                p[:, -2] = 0.0
+                p /= p.sum(axis=1, keepdims=True)
+                found[numbers, :clusters] += p[:, :-2] @ share
+                if outside:
+                    found[numbers, clusters] += p[:, -1]
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def batches(rows: Rows) -> Iterator[Int[np.ndarray, " S"]]:
+    """The numbers of all rows, as many at once as are read at once."""
+    for start in range(0, rows.number, AT_ONCE):
+        yield np.arange(start, min(start + AT_ONCE, rows.number))

@@ -1,0 +1,212 @@
+"""Where a chain starts: clusters found in a sample of the rows.
+
+1. Seeds in the manner of k-means++ by the cosine, and a few rounds of spherical k-means.
+2. Rounds of the collapsed Gibbs sampler on the sample, each followed by a search over splits and merges that
+   compares clusterings by the density of the rows with directions and concentrations integrated out
+   (`_cluster_score`). With K given a split needs a merge; else each is taken where it gains.
+3. All other rows go where they fit best.
+
+All of it is before the first step: the law of the draws does not depend on it.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.kernels._streams import VMF_START_ASSIGNMENTS, VMF_START_CONCENTRATIONS
+from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
+from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._split import best_split
+
+NUMBERS = 2e7  # of a sample, at most
+LEAST_ROWS, ROWS_OF_AUTO, ROWS_PER_CLUSTER = 4_000, 20_000, 100
+FIRST_CLUSTERS = 30  # where their number is not given
+ROUNDS, SWEEPS = 12, 4
+K_MEANS_ROUNDS = 8
+
+
+class Start:
+    """A search for clusters.
+
+    Args:
+        rows: All rows.
+        number: Prior of the number of clusters.
+        prior: The other priors.
+        names: (seed, chain), which name the random streams.
+        rng: Generator of the rest.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        number: ClusterNumber,
+        prior: Prior,
+        names: tuple[int, int],
+        rng: np.random.Generator,
+    ) -> None:
+        self.rows, self.number, self.prior, self.names, self.rng = rows, number, prior, names, rng
+        self.fixed = type(number) is Components
+        self.most = int(getattr(number, "most", rows.number))
+        self.clusters = int(number.value) if self.fixed else min(FIRST_CLUSTERS, self.most)
+        self.passes = 0
+
+    def found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:
+        """Assignments of all rows, and concentrations."""
+        with one_thread():
+            return self._found()
+
+    def _found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:
+        wanted = max(LEAST_ROWS if self.fixed else ROWS_OF_AUTO, ROWS_PER_CLUSTER * self.clusters)
+        size = int(min(self.rows.number, wanted, max(NUMBERS / self.rows.entries, LEAST_ROWS)))
+        sample = np.sort(self.rng.permutation(self.rows.number)[:size])
+        part = self.rows.part(sample)
+        z = k_means(part, min(self.clusters, part.number), self.rng)
+        kappa = np.full(int(z.max()) + 1, self.prior.concentration.median)
+        gibbs = CollapsedGibbs(part, self.number, self.prior, z, kappa)
+        score = ClusterScore(self.prior, gibbs.table)
+        # From far away a slice is wide.
+        sums = gibbs.sums
+        for k in gibbs.occupied:
+            gibbs.kappa[k] = np.exp(score.proposal(sums.counts[k], sums.squares[k], sums.along[k])[0])
+        if self.prior.shared:
+            gibbs.kappa[:] = np.median(gibbs.kappa[gibbs.occupied])
+        gibbs.recompute()
+        for _ in range(ROUNDS):
+            self._sweep(gibbs, SWEEPS)
+            if not self._searched(gibbs, score):
+                break
+        self._sweep(gibbs, SWEEPS)
+        if size == self.rows.number:
+            return gibbs.z.copy(), gibbs.kappa
+        return self._all_rows(gibbs), gibbs.kappa
+
+    def _sweep(self, gibbs: CollapsedGibbs, sweeps: int) -> None:
+        for _ in range(sweeps):
+            order, self.passes = self.rng.permutation(gibbs.rows.number), self.passes + 1
+            seed, chain = self.names
+            gibbs.step(
+                order,
+                VMF_START_ASSIGNMENTS.family(seed, chain, self.passes),
+                VMF_START_CONCENTRATIONS.family(seed, chain, self.passes),
+                self.rng,
+            )
+
+    def _searched(self, gibbs: CollapsedGibbs, score: ClusterScore) -> bool:
+        """Split and merge clusters where that fits better; returns whether anything changed."""
+        changed = False
+        splits: dict[int, tuple[float, np.ndarray]] = {}
+        for _ in range(3 * self.clusters):
+            occupied = gibbs.occupied
+            for k in occupied:
+                if k not in splits:
+                    members = np.flatnonzero(gibbs.z == k)
+                    splits[k] = best_split(gibbs.rows, members, score, gibbs.prior.r0, self.rng)
+            first, second, merge_gain = best_merge(gibbs, score, occupied)
+            candidates = [k for k in occupied if k not in (first, second)] if self.fixed else list(occupied)
+            if self.fixed and len(occupied) < self.number.value:
+                candidates = list(occupied)
+            split = max(candidates, key=lambda k: splits[k][0], default=-1)
+            split_gain = splits[split][0] + self._log_new() if split >= 0 else -np.inf
+            merge_gain -= self._log_new()
+            if self.fixed and len(occupied) == self.number.value:
+                if first < 0 or split_gain + merge_gain <= 0:
+                    break
+                self._merge(gibbs, first, second, splits)
+                self._split(gibbs, int(split), splits)
+            elif split_gain > max(0.0, merge_gain) and len(occupied) < self.most:
+                self._split(gibbs, int(split), splits)
+            elif not self.fixed and merge_gain > 0:
+                self._merge(gibbs, first, second, splits)
+            else:
+                break
+            changed = True
+        return changed
+
+    def _log_new(self) -> float:
+        """Log weight of a cluster more, about."""
+        return float(np.log(self.number.g or self.number.value))
+
+    def _merge(self, gibbs: CollapsedGibbs, first: int, second: int, splits: dict) -> None:
+        gibbs.z[gibbs.z == second] = first
+        for k in (first, second):
+            splits.pop(k, None)
+        gibbs.rebuild([first, second], np.flatnonzero(gibbs.z == first))
+
+    def _split(self, gibbs: CollapsedGibbs, k: int, splits: dict) -> None:
+        members, apart = splits[k][1]
+        if gibbs.sums.counts.min() > 0:
+            gibbs.grow()
+        free = int(np.flatnonzero(gibbs.sums.counts == 0)[0])
+        gibbs.z[members[apart]] = free
+        if not gibbs.prior.shared:
+            gibbs.kappa[free] = gibbs.kappa[k]
+        del splits[k]
+        gibbs.rebuild([k, free], members)
+
+    def _all_rows(self, gibbs: CollapsedGibbs) -> Int[np.ndarray, " N"]:
+        """Every row where it fits best."""
+        t = gibbs.occupied
+        sums = gibbs.kappa[t][:, None] * self.rows.of_clusters(gibbs.resultants, t) + self.prior.r0
+        directions = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)
+        heights = np.log(gibbs.sums.counts[t] + gibbs.number.g) + gibbs.sums.log_c_kappa[t]
+        z = np.empty(self.rows.number, np.int32)
+        for start in range(0, self.rows.number, AT_ONCE):
+            numbers = np.arange(start, min(start + AT_ONCE, self.rows.number))
+            cosines = self.rows.products(numbers, np.ascontiguousarray(directions.T))
+            z[numbers] = t[np.argmax(heights + gibbs.kappa[t] * cosines, axis=1)]
+        return z
+
+
+def k_means(rows: Rows, clusters: int, rng: np.random.Generator) -> Int[np.ndarray, " n"]:
+    """Spherical k-means from seeds drawn by their distances (Arthur and Vassilvitskii 2007)."""
+    every = np.arange(rows.number)
+    seeds = [int(rng.integers(rows.number))]
+    nearest = np.full(rows.number, -1.0)
+    for _ in range(clusters - 1):
+        last = rows.dense(np.array(seeds[-1:]))
+        nearest = np.maximum(nearest, rows.products(every, np.ascontiguousarray(last.T))[:, 0])
+        gaps = np.cumsum(np.maximum(1 - nearest, 0))
+        if gaps[-1] <= 1e-12:
+            break  # fewer different rows than clusters
+        seeds.append(int(np.searchsorted(gaps, rng.random() * gaps[-1])))
+    centres = rows.dense(np.array(seeds))
+    z = np.zeros(rows.number, np.int64)
+    for _ in range(K_MEANS_ROUNDS):
+        z = np.argmax(rows.products(every, np.ascontiguousarray(centres.T)), axis=1)
+        sums = rows.resultants(len(centres))
+        rows.add(every, z, sums)
+        found = rows.of_clusters(sums, np.arange(len(centres)))
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        centres = np.where(lengths > 0, found / np.maximum(lengths, 1e-300), centres)
+    return np.unique(z, return_inverse=True)[1]
+
+
+def best_merge(
+    gibbs: CollapsedGibbs, score: ClusterScore, occupied: Int[np.ndarray, " t"]
+) -> tuple[int, int, float]:
+    """The two clusters that gain most, or lose least, when they are joined, and how much."""
+    if len(occupied) < 2:
+        return -1, -1, -np.inf
+    sums = gibbs.rows.of_clusters(gibbs.resultants, occupied)
+    counts, along = gibbs.sums.counts[occupied], gibbs.sums.along[occupied]
+    squares, gram = gibbs.sums.squares[occupied], sums @ sums.T
+    first, second = np.triu_indices(len(occupied), 1)
+    joint = score(
+        counts[first] + counts[second],
+        squares[first] + squares[second] + 2 * gram[first, second],
+        along[first] + along[second],
+    )
+    alone = score(counts, squares, along)
+    gains = joint - alone[first] - alone[second]
+    gains += _log_gammas(gibbs, counts[first] + counts[second])
+    gains -= _log_gammas(gibbs, counts[first]) + _log_gammas(gibbs, counts[second])
+    best = int(np.argmax(gains))
+    return int(occupied[first[best]]), int(occupied[second[best]]), float(gains[best])
+
+
+def _log_gammas(gibbs: CollapsedGibbs, counts: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    from scipy.special import gammaln
+
+    return gammaln(counts + gibbs.number.g) - (gammaln(gibbs.number.g + 1) if gibbs.number.g else 0.0)

@@ -1,0 +1,159 @@
+"""`VonMisesFisherMixture` under scikit-learn's contract, and what it answers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils.estimator_checks import check_estimator
+
+from geodrift.distributions._host_sample import host_sample
+from geodrift.driver import sampled
+from geodrift.models import VonMisesFisherMixture
+from geodrift.models.von_mises_fisher_mixture import Settings
+from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+
+QUICK = {"n_passes": 12, "n_draws": 5, "n_chains": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Rows of four clusters that lie apart, and their clusters."""
+    rng = np.random.default_rng(0)
+    directions = host_sample(rng, np.zeros((4, 12)))
+    truth = np.repeat(np.arange(4), [200, 150, 100, 50])
+    return host_sample(rng, 60 * directions[truth]), truth
+
+
+@pytest.fixture(scope="module")
+def fitted(simulated):
+    return VonMisesFisherMixture(**QUICK).fit(simulated[0])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_clusters": 4},
+        {},
+        {"number_prior": "Dirichlet process"},
+        {"n_clusters": 4, "shared_concentration": True},
+        {"background": 1.0},
+    ],
+    ids=str,
+)
+def test_clusters_that_lie_apart_are_found(settings, simulated):
+    x, truth = simulated
+    model = VonMisesFisherMixture(**settings, **QUICK).fit(x)
+    assert normalized_mutual_info_score(model.labels_, truth) > 0.95
+    assert (model.cluster_count_.low, model.cluster_count_.high) == (4, 4)
+    for draw in model._draws():
+        large = draw.concentrations[draw.weights > 0.05]
+        assert len(large) == 4
+        assert (np.abs(np.log(large / 60)) < 0.4).all()
+
+
+def test_membership_sums_to_one_and_agrees_with_labels(fitted, simulated):
+    x, _ = simulated
+    p = fitted.predict_proba(x)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    assert (fitted.predict(x) == fitted.labels_).mean() > 0.98
+    new = host_sample(np.random.default_rng(1), 60 * x[:3])
+    assert fitted.predict_proba(new).shape == (3, 4)
+    assert fitted.coclustering([[0, 1], [0, 499]]).tolist() == pytest.approx([1, 0], abs=0.2)
+
+
+def test_density_integrates_to_one(simulated):
+    """By the mean over uniform points of the sphere in three dimensions."""
+    rng = np.random.default_rng(2)
+    x = host_sample(rng, np.repeat([[8.0, 0, 0], [0, 5.0, 0]], 100, axis=0))
+    model = VonMisesFisherMixture(2, background=0.5, concentration_shape=5.0, **QUICK).fit(x)
+    points = host_sample(rng, np.zeros((40_000, 3)))
+    density = np.exp(model.score_samples(points))
+    assert density.mean() * 4 * np.pi == pytest.approx(1, abs=5 * density.std() * 4 * np.pi / 200)
+    drawn = model.sample(4_000)
+    weights = density / density.sum()
+    assert np.abs(drawn.mean(axis=0) - weights @ points).max() < 0.04
+
+
+def test_outliers_go_to_the_background():
+    rng = np.random.default_rng(3)
+    x = np.concatenate(
+        [host_sample(rng, np.tile([0, 0, 0, 0, 200.0], (300, 1))), host_sample(rng, np.zeros((60, 5)))]
+    )
+    model = VonMisesFisherMixture(1, background=1.0, **QUICK).fit(x)
+    assert (model.labels_[:300] == 0).mean() > 0.95
+    assert (model.labels_[300:] == -1).mean() > 0.9
+    p = model.predict_proba(x)
+    assert p.shape == (360, 2)
+    assert p[300:, 1].mean() > 0.9
+
+
+def test_single_half_and_sparse_rows_and_memory_maps(simulated, tmp_path):
+    x, truth = simulated
+    np.save(tmp_path / "x.npy", x.astype(np.float16))
+    forms = [x.astype(np.float32), np.load(tmp_path / "x.npy", mmap_mode="r"), sp.csr_matrix(x)]
+    for form in forms:
+        model = VonMisesFisherMixture(4, **QUICK).fit(form)
+        assert normalized_mutual_info_score(model.labels_, truth) > 0.95
+        assert model.predict(form).shape == (500,)
+
+
+def test_sixty_steps_and_forty_more_are_a_hundred(simulated):
+    rows, settings = rows_of(simulated[0]), Settings(batch_size=130, num_draws=4)
+    whole, first, second = (Chain(rows, settings, seed=5) for _ in range(3))
+    plan = whole.shares.plan(100)
+    for chain, steps in ((whole, 100), (first, 60), (second, 40)):
+        if chain is second:
+            chain.restore({name: np.array(value) for name, value in first.state().items()})
+        chain.begin(plan)
+        chain.advance(np.array([steps]), store=False)
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(second.state()[name], value, err_msg=name)
+    again = sampled([Chain(rows, settings, seed=5)], 100)
+    np.testing.assert_array_equal(again["assignments"][0, -1], whole.draw()["assignments"])
+
+
+BAD = np.eye(3)[[0, 1, 2, 0]]
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("x", "settings", "words"),
+    [
+        (np.where(BAD > 0, np.nan, 0.0), {}, "NaN"),
+        (np.where(BAD > 0, 0, 0.0), {}, "row 0 is zero and has no direction"),
+        (3 * BAD, {}, "row 0 has norm 3; divide each row by its norm, or say normalise=True"),
+        (BAD[:1], {}, "minimum of 2"),
+        (BAD, {"n_clusters": 5}, "n_clusters is 5 but there are 4 rows"),
+        (BAD[[0, 0, 0]], {}, "all 3 rows are equal"),
+        (BAD, {"n_clusters": 0}, "n_clusters must be a whole number from 1"),
+        (BAD, {"n_clusters": "some"}, "or auto"),
+        (BAD, {"direction_prior": [1.0]}, "direction_prior must be 3 finite numbers"),
+        (BAD.astype(np.float16) * np.float16(np.nan), {}, "row 0 has a value that is NaN"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_in_one_line(x, settings, words):
+    with pytest.raises(ValueError, match=words):
+        VonMisesFisherMixture(**settings, **QUICK).fit(x)
+    if "norm" in words:
+        VonMisesFisherMixture(normalise=True, **QUICK).fit(x)
+
+
+# scikit-learn's data has rows of zeros, which have no direction.
+ZERO_ROWS = {
+    name: "rows of zeros are refused"
+    for name in (
+        "check_estimators_dtypes",
+        "check_estimator_sparse_tag",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+    )
+}
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_scikit_learn_accepts_the_estimator():
+    estimator = VonMisesFisherMixture(2, normalise=True, n_passes=4, n_draws=2, n_chains=1)
+    results = check_estimator(estimator, on_fail=None, on_skip=None, expected_failed_checks=ZERO_ROWS)
+    assert {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"} == {}

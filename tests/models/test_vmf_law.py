@@ -1,0 +1,50 @@
+"""The collapsed Gibbs sampler of von Mises-Fisher mixtures against enumeration of all partitions."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from geodrift.models.von_mises_fisher_mixture._cluster_number import (
+    Components,
+    DirichletProcess,
+    FiniteMixtures,
+)
+from law_checks import assert_means
+from models import vmf_problem
+
+CASES = {
+    "two components": (Components(2, 0.7), vmf_problem.prior()),
+    "three components, a background": (Components(3, 0.5), vmf_problem.prior(a0=0.8)),
+    "a Dirichlet process, directions with a prior": (
+        DirichletProcess(1.3),
+        vmf_problem.prior(r0=(-3.0, 2.0, 1.0)),
+    ),
+    "a Dirichlet process with one kappa and a background": (
+        DirichletProcess(0.9),
+        vmf_problem.prior(a0=0.6, shared=True),
+    ),
+    "finite mixtures": (FiniteMixtures(12, 0.8), vmf_problem.prior(r0=(0.0, 0.0, 0.5))),
+}
+
+
+BATCHES = {name: 1 + place % 4 for place, name in enumerate(CASES)}  # of one row to all four
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_partitions_and_concentrations_have_the_law_of_enumeration(name):
+    number, law = CASES[name]
+    draws = [vmf_problem.chain(copy.copy(number), law, seed, 1_000, BATCHES[name]) for seed in range(8)]
+    expected = vmf_problem.expected(number, law)
+    told = (expected != 0) & (expected != 1)
+    found = np.array(draws)[:, 100:, told]
+    assert_means(found, expected[told])
+
+
+def test_sparse_rows_are_drawn_as_dense_ones():
+    number, law = CASES["a Dirichlet process, directions with a prior"]
+    dense = vmf_problem.chain(copy.copy(number), law, 1, 100, 3)
+    sparse = vmf_problem.chain(copy.copy(number), law, 1, 100, 3, rows=sp.csr_matrix(vmf_problem.ROWS))
+    np.testing.assert_array_equal(dense[:, :-1], sparse[:, :-1])
+    np.testing.assert_allclose(dense[:, -1], sparse[:, -1], rtol=1e-10)
