@@ -115,9 +115,7 @@ def climb(
         if moved.position is position:
             break
         position = moved.position
-    affine = Affine.of(position, factor, layout)
-    if arrived and _scatter(estimator, affine) > _MOST_SCATTER:
-        arrived = False
+    arrived = arrived and _scatter(estimator, Affine.of(position, factor, layout)) < _MOST_SCATTER
     if not curved:
         raise ValueError(
             "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
