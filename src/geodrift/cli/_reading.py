@@ -1,4 +1,4 @@
-"""The commands that read a run: what it has found, evaluate, transform, export."""
+"""The commands that read a run: what it has found, evaluate, export."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -81,38 +81,6 @@ app.command(
     + m.help_of(lambda model: model.evaluation_help),
     epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
 )(evaluate)
-
-
-def transform(
-    run: o.RunPath,
-    source: o.Input,
-    out: Annotated[Path, typer.Option(help="File to write: .npz (mean, low, high) or .csv.")],
-    vocab: o.Vocab = None,
-    seed: o.Seed = 0,
-    text_field: o.TextField = "text",
-    encoding: o.Encoding = "utf-8",
-) -> None:
-    """Write what documents that were not fitted are made of, with intervals."""
-    from geodrift.cli._files import check_suffix, write_weights
-    from geodrift.cli._inputs import load_counts
-    from geodrift.driver import Run
-    from geodrift.models import document_rows, model_of
-
-    check_suffix(out, ".npz", ".csv")
-    opened = Run.open(run)
-    model = model_of(opened)
-    text = o.Text(text_field, encoding)
-    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
-    rows = document_rows(opened, model, counts)
-    write_weights(out, model.answers().transform(opened, rows, seed=seed), model.component)
-    show(visible(out))
-
-
-app.command(
-    help="Write posterior means with 90% intervals for documents that were not fitted.\n\n"
-    + m.help_of(lambda model: model.transform_help),
-    epilog="Example: geodrift transform articles-20 new.jsonl --out weights.csv",
-)(transform)
 
 
 def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
