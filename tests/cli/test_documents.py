@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 
 import numpy as np
@@ -126,3 +127,32 @@ def test_fields_that_are_not_there_are_one_line(geodrift_cli, run, tmp_path, opt
     assert_one_line(status, out, err)
     assert message in err
     assert not (tmp_path / "w.csv").exists()
+
+
+def test_a_fit_ends_with_what_was_found_and_what_is_next(geodrift_cli, run):
+    status, out, err = geodrift_cli("resume", run, "--steps", 3)
+    assert (status, out.strip()) == (0, str(run))
+    lines = err.splitlines()
+    assert any(re.match(r"at the end of the first chain: .*held-out perplexity \d", line) for line in lines)
+    assert lines[-1] == f"next: geodrift topics {run}; geodrift documents {run}"
+    (steps,) = re.findall(r"^([\d,]+) steps", err, re.MULTILINE)
+    assert f"step {steps}/{steps} of 2 chains" in err
+
+
+def test_scores_keep_within_their_intervals_and_lines_within_80_columns(geodrift_cli, run):
+    status, out, _ = geodrift_cli("evaluate", run, run.parent / "in.jsonl")
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
+    shown = re.findall(r"(npmi|u_mass|exclusivity|diversity)\s(\S+)\s\[(\S+),\s(\S+)\]", out)
+    assert len(shown) == 4
+    for _, value, low, high in shown:
+        assert float(low) <= float(value) <= float(high)
+
+
+def test_a_wrong_setting_is_refused_before_anything_is_read(geodrift_cli, tmp_path):
+    typed = ["fit", "lda", tmp_path / "missing.jsonl", "--run", tmp_path / "r", "--method", "variational"]
+    status, out, err = geodrift_cli(*typed)
+    assert status != 0
+    assert out == ""
+    assert "method must be one of gibbs" in err
+    assert "missing.jsonl" not in err

@@ -20,6 +20,7 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
         top: Annotated[int, typer.Option(min=1, help=top_help)] = 10,
         as_json: o.Json = False,
     ) -> None:
+        from geodrift.cli._waiting import Waiting
         from geodrift.driver import Run
         from geodrift.models import model_of
 
@@ -30,7 +31,8 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
 
             raise UsageError(f"run {run} is of {model.title}: use geodrift {model.summary.command}")
         answers = model.answers()
-        found = answers.summarise(opened, top)
+        with Waiting("reading the draws"):
+            found = answers.summarise(opened, top)
         if as_json:
             show_json({command: found.parts, "verdict": found.verdict.to_dict()})
         else:
@@ -60,8 +62,10 @@ def evaluate(
 ) -> None:
     """Score documents that were not fitted."""
     from geodrift.cli._inputs import load_counts
+    from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
+    from geodrift.models.kit._tables import paragraphs
 
     opened = Run.open(run)
     model = model_of(opened)
@@ -69,11 +73,12 @@ def evaluate(
     text = o.Text(text_field, encoding)
     counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
     rows, answers = document_rows(opened, model, counts), model.answers()
-    result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
+    with Waiting("scoring documents"):
+        result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
     if as_json:
         show_json(result)
     else:
-        show(answers.sentence(result))
+        show(paragraphs(answers.sentence(result)))
 
 
 app.command(

@@ -122,10 +122,11 @@ class CorpusView:
 def describe(corpus: Corpus) -> Iterator[str]:
     """Lines of text for a reader: the size of the corpus, and what was dropped when it was made."""
     manifest = corpus.manifest
-    yield (
-        f"{corpus.num_documents:,} documents, {corpus.num_words:,} words, {corpus.num_nonzeros:,} counts, "
-        f"{manifest['tokens']:,.0f} tokens"
-    )
+    sizes = f"{corpus.num_documents:,} documents, {corpus.num_words:,}"
+    if corpus.holds_counts:
+        yield f"{sizes} words, {corpus.num_nonzeros:,} counts, {manifest['tokens']:,.0f} tokens"
+    else:
+        yield f"{sizes} columns, {corpus.num_nonzeros:,} values"
     for reason, number in manifest["dropped"].items():
         if number:
             yield f"dropped: {number:,} {reason}"

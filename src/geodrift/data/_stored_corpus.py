@@ -98,6 +98,13 @@ class StoredCorpus:
         return int(self.manifest["nnz"])
 
     @property
+    def holds_counts(self) -> bool:
+        """Whether the values are whole numbers, as counts are, and not weights or embeddings."""
+        return float(self.manifest["tokens"]).is_integer() and all(
+            shard.holds_counts for shard in self._shards[:1]
+        )
+
+    @property
     def num_empty_documents(self) -> int:
         """Number of documents without a word; they are rows like the others."""
         return int(self.manifest["empty_documents"])
