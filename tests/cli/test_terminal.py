@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from harness import steering
 
 from geodrift import _terminal
+from geodrift.driver._chain import ShownMetric
 from geodrift.driver._progress import ProgressView
 
 PACKAGE = Path(_terminal.__file__).parent
@@ -91,6 +93,29 @@ def test_progress_is_text():
         with ProgressView(console, after=0.0) as view:
             view.update("sampling", {}, 10, 10)
         assert "step 10/10" in stream.getvalue()
+
+
+def test_narrow_terminals_see_the_bar_the_temperatures_and_the_time_left():
+    from rich.console import Console
+
+    metrics = {f"m{i}": 12345.678 for i in range(4)}
+    shown = [ShownMetric(name, f"a metric with a long name {name} {{:,.1f}}") for name in metrics]
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80, height=25, color_system=None)
+    with ProgressView(
+        console, (*shown, ShownMetric("m0", "late {:.1f}", on_the_way=False)), after=0.0
+    ) as view:
+        view.update("warming up", metrics, 896, 3584, chains=2)
+        view.update("warming up", metrics, 1792, 3584, chains=2)
+        view._bar.refresh()
+    last = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+    assert "step 896/1,792 of 2 chains" in last
+    assert "s left" in last
+    assert "\u2501" * 9 in last
+    assert "\u2026" not in last
+    assert all(f"{name} 12,345.7" in last for name in metrics)
+    assert "late" not in last
+    assert max(map(len, last.replace("\r", "\n").split("\n"))) <= 80
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from damaged_corpora import edit_manifest
 
-from geodrift.data import Corpus, InputError, _shards, damage_of
+from geodrift.data import Corpus, InputError, _shards, damage_of, describe
 from geodrift.data._shards import Shard
 
 
@@ -279,3 +279,9 @@ def test_corpora_of_format_1_are_read(corpus_path, counts):
     del manifest["digest"]
     (corpus_path / "manifest.json").write_text(json.dumps(manifest | {"format_version": 1}))
     assert np.array_equal(Corpus.open(corpus_path).matrix().toarray(), counts.toarray())
+
+
+def test_embeddings_are_not_told_as_tokens():
+    told = next(describe(Corpus.from_matrix(np.array([[0.5, -1.25], [1.0, 3.5]]), signed=True)))
+    assert told == "2 documents, 2 columns, 4 values"
+    assert next(describe(Corpus.from_matrix(np.eye(2, dtype=int)))).endswith("2 words, 2 counts, 2 tokens")

@@ -134,8 +134,8 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     assert all(np.isfinite(value) for value in scores.values() if isinstance(value, float))
     sentence = call("evaluate", run, test, "--draws", 4)
     assert sentence.count("\n") < 5
-    for name in ("w.npz", "w.csv"):
-        call("transform", run, test, "--out", tmp_path / name)
+    call("transform", run, test, "--out", tmp_path / "w.npz")
+    call("transform", run, test, "--out", tmp_path / "w.csv", "--long")
     with np.load(tmp_path / "w.npz") as weights, (tmp_path / "w.csv").open() as table:
         assert weights["mean"].sum(axis=1) == pytest.approx(np.ones(10), abs=1e-5)
         assert (weights["low"] <= weights["high"]).all()

@@ -5,11 +5,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import check_estimator
 
 from geodrift.driver import sampled
 from geodrift.models import LatentDirichletAllocation
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import (
+    EXPECTED_FAILED_CHECKS,
     Chain,
     Settings,
     StreamChain,
@@ -165,6 +167,44 @@ def test_draws_of_a_stream_are_few_and_spaced_over_its_latter_half(most, gap):
         assert (2 * steps > step).all()
     assert len(steps) >= most / 2  # at least one in each stretch of t / N steps
     assert (np.diff(steps) <= step / most + gap).all()
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_scikit_learn_s_checks_fail_as_told_and_no_others():
+    estimator = LatentDirichletAllocation(2, n_steps=10, n_draws=5, n_chains=1)
+    results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS, on_skip=None)
+    failed = {result["check_name"] for result in results if result["status"] == "xfail"}
+    assert failed == set(EXPECTED_FAILED_CHECKS)
+
+
+def test_data_frames_give_the_words_and_take_the_topics(fitted):
+    pandas = pytest.importorskip("pandas")
+    counts = fitted[1][:60].toarray()
+    frame = pandas.DataFrame(counts, columns=[f"c{i}" for i in range(counts.shape[1])])
+    model = LatentDirichletAllocation(3, n_steps=30, n_draws=5, n_chains=1, random_state=0)
+    mixtures = model.set_output(transform="pandas").fit_transform(frame)
+    assert list(mixtures.columns) == ["topic0", "topic1", "topic2"] == model.get_feature_names_out().tolist()
+    assert mixtures.index.equals(frame.index)
+    word = model.top_words(top=1)[0]["words"][0]["word"]
+    assert word == f"c{model.topics_[0].argmax()}"
+    plain = model.fit(counts)
+    assert plain.top_words(top=1)[0]["words"][0]["word"] == f"word{plain.topics_[0].argmax()}"
+    with pytest.raises(ValueError, match=f"vocabulary must be {counts.shape[1]} words, got 2"):
+        plain.top_words(["a", "b"])
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("make", [list, tuple, np.array, lambda texts: np.array(texts, object)])
+def test_texts_are_told_to_be_counted_first(make):
+    with pytest.raises(ValueError, match=r"takes counts of words.* got texts: .*CountVectorizer"):
+        LatentDirichletAllocation(2).fit(make(["one two", "two three", "three"]))
+
+
+def test_progress_of_a_fit_is_asked_for(fitted, capsys):
+    counts = fitted[1][:60]
+    for verbose in (0, 1):
+        LatentDirichletAllocation(2, n_steps=20, n_draws=5, n_chains=2, verbose=verbose).fit(counts)
+        assert ("step 20/20 of 2 chains" in capsys.readouterr().err) == bool(verbose)
 
 
 @pytest.mark.usefixtures("unchecked_types")

@@ -13,6 +13,7 @@ from geodrift._terminal import say
 from geodrift.cli import UsageError
 from geodrift.data import Corpus, describe
 from geodrift.driver import Length, Run
+from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
 from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of
@@ -71,6 +72,9 @@ def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None
         f"{result.steps:,} steps, {result.draws} draws of each of {len(chains)} chain(s), "
         f"{result.seconds:.1f} s from the first step; run {run.path}",
     )
+    last = shown_as_text(chains[0].shown_metrics, result.metrics)
+    if last:
+        say(f"at the end of the first chain: {', '.join(last)}")
     if result.interrupted:
         say(f"interrupted: go on with geodrift resume {run.path}")
         raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
@@ -83,6 +87,12 @@ def say_verdict(run: Run) -> None:
     if run.num_draws:
         for line in str(model_of(run).answers().verdict(run)).splitlines():
             say(line)
+
+
+def say_next(run: Run) -> None:
+    """What to do with a run."""
+    command = model_of(run).summary.command
+    say(f"next: geodrift {command} {run.path}; geodrift documents {run.path}")
 
 
 def _left(steps: int) -> str:

@@ -10,11 +10,12 @@ from geodrift.cli import UsageError
 from geodrift.cli._options import Text
 from geodrift.data import (
     Corpus,
+    DocumentTable,
     InputError,
     Source,
     TextOptions,
     build_corpus,
-    count_words,
+    count_documents,
     counts_format,
     find_sources,
     parse_frequency,
@@ -47,16 +48,22 @@ def load_corpus(
             return corpus if out is None else corpus.save(out)
         return _of_counts(first, vocab, signed, out, checked=checked)
     if vocab is not None:
-        words, options = read_vocabulary(vocab), _tokeniser(text)
-        counts = count_words(_sources(text, inputs), options, words)
-        return Corpus.from_matrix(counts, words, out, made={"from": "text", "options": options.to_dict()})
+        sources, options = _sources(text, inputs), _tokeniser(text)
+        return build_corpus(sources, options, out, workers=workers, vocabulary=read_vocabulary(vocab))
     return build_corpus(_sources(text, inputs), _tokeniser(text), out, workers=workers)
 
 
 def load_counts(
     path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
 ) -> sp.csr_matrix:
-    """Counts of a run's vocabulary in the documents at `path`.
+    """The counts of `load_documents` alone."""
+    return load_documents(path, vocab, text, words, stored)[0]
+
+
+def load_documents(
+    path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
+) -> tuple[sp.csr_matrix, DocumentTable | None]:
+    """Counts of a run's vocabulary in the documents at `path`, and who these are, where that is said.
 
     Args:
         path: INPUT of `evaluate` or `transform`.
@@ -69,14 +76,15 @@ def load_counts(
         corpus = _of_counts(path, vocab, signed=True)
         # Columns without names are taken to be the run's.
         named = vocab is not None or corpus.vocabulary != default_words(corpus.num_words)
-        return _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
+        counts = _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
+        return counts, corpus.documents
     if stored is None:
         longest = max(word.count(" ") for word in words) + 1
         options = TextOptions(stop_words="none", ngrams=longest)
         say("note: the run was fitted to counts, text is split by the default rules")
     else:
         options = TextOptions.from_dict(stored)
-    return count_words(_sources(text, [path]), options, words)
+    return count_documents(_sources(text, [path]), options, words)
 
 
 def is_corpus(path: Path) -> bool:
@@ -126,4 +134,5 @@ def _sources(text: Text, inputs: list[Path]) -> list[Source]:
     """The files behind the inputs."""
     # A byte order mark at the start of UTF-8 is no part of the text.
     encoding = "utf-8-sig" if text.encoding.lower() in ("utf-8", "utf8") else text.encoding
-    return find_sources(inputs, text.text_field, encoding)
+    fields = {"all": None, "none": []}.get(text.fields, text.fields.split(","))
+    return find_sources(inputs, text.text_field, encoding, id_field=text.id_field, fields=fields)

@@ -130,6 +130,7 @@ def fit(
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
     fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0))
     _fitting.say_verdict(fitted)
+    _fitting.say_next(fitted)
     show(visible(run))
 
 
@@ -147,7 +148,9 @@ def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = N
     """
     from geodrift.cli import _fitting
 
-    _fitting.say_verdict(_fitting.go_on(run, _fitting.checked_length(seconds, steps)))
+    gone_on = _fitting.go_on(run, _fitting.checked_length(seconds, steps))
+    _fitting.say_verdict(gone_on)
+    _fitting.say_next(gone_on)
     show(visible(run))
 
 

@@ -48,6 +48,22 @@ TextField = Annotated[
     ),
 ]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.", rich_help_panel=_TEXT)]
+IdField = Annotated[
+    str | None,
+    typer.Option(
+        "--id-field",
+        help='Field that is the id of a document. Not given: "id", or else the file and line.',
+        rich_help_panel=_TEXT,
+    ),
+]
+Fields = Annotated[
+    str,
+    typer.Option(
+        "--fields",
+        help="Other fields to keep of each document, such as title,date,group; all, or none.",
+        rich_help_panel=_TEXT,
+    ),
+]
 MinDf = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +100,8 @@ class Text(NamedTuple):
     stop_words: StopWords = "english"
     ngrams: Ngrams = 1
     token_pattern: TokenPattern = None
+    id_field: IdField = None
+    fields: Fields = "all"
 
     @property
     def asks_to_prune(self) -> bool:

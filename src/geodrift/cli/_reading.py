@@ -1,4 +1,4 @@
-"""The commands that read a run: what it has found, evaluate, transform, export."""
+"""The commands that read a run: what it has found, evaluate, export."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
         top: Annotated[int, typer.Option(min=1, help=top_help)] = 10,
         as_json: o.Json = False,
     ) -> None:
+        from geodrift.cli._waiting import Waiting
         from geodrift.driver import Run
         from geodrift.models import model_of
 
@@ -30,7 +31,8 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
 
             raise UsageError(f"run {run} is of {model.title}: use geodrift {model.summary.command}")
         answers = model.answers()
-        found = answers.summarise(opened, top)
+        with Waiting("reading the draws"):
+            found = answers.summarise(opened, top)
         if as_json:
             numbers = {"numbers": list(found.numbers)} if found.numbers else {}
             show_json({command: found.parts, "verdict": found.verdict.to_dict()} | numbers)
@@ -61,8 +63,10 @@ def evaluate(
 ) -> None:
     """Score documents that were not fitted."""
     from geodrift.cli._inputs import load_counts
+    from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
+    from geodrift.models.kit._tables import paragraphs
 
     opened = Run.open(run)
     model = model_of(opened)
@@ -70,11 +74,12 @@ def evaluate(
     text = o.Text(text_field, encoding)
     counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
     rows, answers = document_rows(opened, model, counts), model.answers()
-    result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
+    with Waiting("scoring documents"):
+        result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
     if as_json:
         show_json(result)
     else:
-        show(answers.sentence(result))
+        show(paragraphs(answers.sentence(result)))
 
 
 app.command(
@@ -82,38 +87,6 @@ app.command(
     + m.help_of(lambda model: model.evaluation_help),
     epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
 )(evaluate)
-
-
-def transform(
-    run: o.RunPath,
-    source: o.Input,
-    out: Annotated[Path, typer.Option(help="File to write: .npz (mean, low, high) or .csv.")],
-    vocab: o.Vocab = None,
-    seed: o.Seed = 0,
-    text_field: o.TextField = "text",
-    encoding: o.Encoding = "utf-8",
-) -> None:
-    """Write what documents that were not fitted are made of, with intervals."""
-    from geodrift.cli._files import check_suffix, write_weights
-    from geodrift.cli._inputs import load_counts
-    from geodrift.driver import Run
-    from geodrift.models import document_rows, model_of
-
-    check_suffix(out, ".npz", ".csv")
-    opened = Run.open(run)
-    model = model_of(opened)
-    text = o.Text(text_field, encoding)
-    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
-    rows = document_rows(opened, model, counts)
-    write_weights(out, model.answers().transform(opened, rows, seed=seed), model.component)
-    show(visible(out))
-
-
-app.command(
-    help="Write posterior means with 90% intervals for documents that were not fitted.\n\n"
-    + m.help_of(lambda model: model.transform_help),
-    epilog="Example: geodrift transform articles-20 new.jsonl --out weights.csv",
-)(transform)
 
 
 def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:

@@ -3,12 +3,15 @@
 from geodrift._errors import InputError as InputError
 from geodrift.data._build import build_corpus as build_corpus
 from geodrift.data._build import build_from_texts as build_from_texts
+from geodrift.data._build import count_documents as count_documents
 from geodrift.data._build import count_words as count_words
 from geodrift.data._build import prune_columns as prune_columns
 from geodrift.data._corpus import Corpus as Corpus
 from geodrift.data._corpus import CorpusView as CorpusView
 from geodrift.data._corpus import describe as describe
 from geodrift.data._demo import demo_corpus as demo_corpus
+from geodrift.data._documents import Document as Document
+from geodrift.data._documents import DocumentTable as DocumentTable
 from geodrift.data._formats import counts_format as counts_format
 from geodrift.data._formats import read_counts_file as read_counts_file
 from geodrift.data._sources import Source as Source

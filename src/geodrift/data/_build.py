@@ -4,30 +4,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
-from geodrift.data._counts import check_counts, check_vocabulary
-from geodrift.data._manifest import finish_directory
+from geodrift.data._counts import check_counts, check_vocabulary, refuse_empty
+from geodrift.data._documents import DocumentTable, DocumentWriter
+from geodrift.data._manifest import Told, finish_directory
 from geodrift.data._shards import ShardSet, write_shards
-from geodrift.data._sources import Source, read_documents
+from geodrift.data._sources import Source, read_documents, read_identified
 from geodrift.data._text import TextOptions
+from geodrift.data._word_choice import Frequencies, choose_words, none_within
 from geodrift.data._workers import mapped
 from geodrift.files import new_directory, refuse_existing
 
 _DOCUMENTS_A_BLOCK = 50_000
-
-
-class Frequencies(NamedTuple):
-    """Result of the first pass over a source."""
-
-    documents: int
-    tokens: int
-    words: Counter[str]  # number of documents that hold each word
 
 
 def count_frequencies(source: Source, options: TextOptions) -> Frequencies:
@@ -35,13 +29,13 @@ def count_frequencies(source: Source, options: TextOptions) -> Frequencies:
     return _frequencies_of(read_documents(source), options)
 
 
-def count_blocks(source: Source, options: TextOptions, words: Sequence[str]) -> Iterator[sp.csr_matrix]:
-    """Second pass: counts of `words` in the documents of the source, in blocks of rows."""
-    return _blocks_of(read_documents(source), options, words)
-
-
 def build_corpus(
-    sources: Sequence[Source], options: TextOptions, path: str | Path | None = None, *, workers: int = 1
+    sources: Sequence[Source],
+    options: TextOptions,
+    path: str | Path | None = None,
+    *,
+    workers: int = 1,
+    vocabulary: Sequence[str] | None = None,
 ) -> Corpus:
     """Make a corpus of text: in memory, or as a directory when `path` is given.
 
@@ -51,24 +45,42 @@ def build_corpus(
         path: The directory to write, which must not exist. Memory is then bounded by one block of documents
             and the vocabulary.
         workers: Number of processes that read sources.
+        vocabulary: The words to count, in their order; None: they are chosen.
 
     Raises:
-        InputError: `path` exists, text cannot be read, or no word is left. Nothing is written then.
+        InputError: `path` exists, text cannot be read, no word is left, or no document has a field that is
+            to be kept. Nothing is written then.
     """
     if path is not None:
         refuse_existing(Path(path))
     with mapped(min(workers, len(sources))) as each:
-        found = list(each(partial(count_frequencies, options=options), sources))
-        words, dropped = choose_words(_total(found), options)
+        if vocabulary is None:
+            found = list(each(partial(count_frequencies, options=options), sources))
+            words, dropped = choose_words(_total(found), options)
+        else:
+            words, dropped = check_vocabulary(vocabulary, len(vocabulary)), {}
         made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
         if path is None:
-            blocks = (block for source in sources for block in count_blocks(source, options, words))
-            return _in_memory(blocks, words, made, dropped)
+            rows, table = count_documents(sources, options, words)
+            _check_fields(sources, table.fields)
+            return _in_memory([rows], words, made, dropped, table)
         with new_directory(Path(path)) as folder:
             write = partial(_write_source, options=options, words=words, folder=folder)
             parts = list(each(write, list(enumerate(sources))))
-            finish_directory(folder, parts, words, made, dropped)
+            told = Told.joined(documents for _, documents in parts)
+            _check_fields(sources, told.fields)
+            counted = [shard for shards, _ in parts for shard in shards.shards]
+            sizes = sum(shard.documents for shard in counted), sum(shard.nnz for shard in counted)
+            refuse_empty(sizes[0], len(words), sizes[1])
+            finish_directory(folder, [shards for shards, _ in parts], words, made, dropped, told)
     return Corpus._written(Path(path))
+
+
+def _check_fields(sources: Sequence[Source], found: Sequence[str]) -> None:
+    """Refuse fields to keep that no document has."""
+    for field in sources[0].fields or () if sources else ():
+        if field not in found:
+            raise InputError(f"no document has a field {field!r} with a number, a date or text (--fields)")
 
 
 def build_from_texts(
@@ -89,6 +101,13 @@ def build_from_texts(
 
 
 def count_words(sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]) -> sp.csr_matrix:
+    """The counts of `count_documents` alone."""
+    return count_documents(sources, options, vocabulary)[0]
+
+
+def count_documents(
+    sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]
+) -> tuple[sp.csr_matrix, DocumentTable]:
     """Count the words of a given vocabulary in new documents, [D, V]; other words are ignored.
 
     Args:
@@ -96,44 +115,19 @@ def count_words(sources: Sequence[Source], options: TextOptions, vocabulary: Seq
         options: How text becomes words; the limits on their frequencies are not used.
         vocabulary: V words, such as those of a corpus.
 
+    Returns:
+        The counts, and who the documents are.
+
     Raises:
         InputError: Text cannot be read.
     """
-    return sp.vstack(
-        [block for source in sources for block in count_blocks(source, options, vocabulary)], format="csr"
-    )
-
-
-def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], dict[str, int]]:
-    """Choose the vocabulary by document frequency.
-
-    Returns:
-        The words in alphabetical order, and the number of words dropped for each reason.
-
-    Raises:
-        InputError: There are no documents, or no word is left.
-    """
-    if found.documents == 0:
-        raise InputError("the input has no documents")
-    low, high = options.limits(found.documents)
-    kept = [word for word, number in found.words.items() if low <= number <= high]
-    dropped = {
-        f"words in fewer than {low:g} documents": sum(number < low for number in found.words.values()),
-        f"words in more than {high:g} documents": sum(number > high for number in found.words.values()),
-    }
-    if options.max_words is not None and len(kept) > options.max_words:
-        dropped[f"words beyond the {options.max_words:,} most frequent"] = len(kept) - options.max_words
-        kept = sorted(kept, key=lambda word: (-found.words[word], word))[: options.max_words]
-    if not kept:
-        raise InputError(
-            f"no words are left: of {len(found.words):,} (no stop words) none is in {low:g} to {high:g} "
-            f"of the {found.documents:,} documents; change --min-df, --max-df or --stop-words"
-        )
-    try:
-        return check_vocabulary(sorted(kept), len(kept)), dropped
-    except InputError as error:
-        pattern = options.token_pattern[:200]
-        raise InputError(f"token pattern {pattern!r} finds what is no word: {error}") from None
+    writer = DocumentWriter(None)
+    blocks = [
+        block
+        for source in sources
+        for block in _blocks_of(writer.noted(read_identified(source)), options, vocabulary)
+    ]
+    return sp.vstack(blocks, format="csr"), writer.table()
 
 
 def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
@@ -154,12 +148,14 @@ def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
         keep = np.sort(keep[by_frequency[: options.max_words]])
     if not len(keep):
         raise InputError(
-            f"no words are left: none of {corpus.num_words:,} is in {low:g} to {high:g} documents"
+            f"no words are left: of {corpus.num_words:,} {none_within(low, high)} of the"
+            f" {corpus.num_documents:,} documents; change --min-df or --max-df"
         )
     words = [corpus.vocabulary[column] for column in keep]
     dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
     rows = check_counts(corpus.matrix()[:, keep])
-    return Corpus._from_checked(rows, words, made=corpus.manifest["made"], dropped=dropped)
+    made = corpus.manifest["made"]
+    return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=corpus.documents)
 
 
 def _frequencies_of(texts: Iterable[str], options: TextOptions) -> Frequencies:
@@ -213,16 +209,23 @@ def _block(data: list[int], indices: list[int], ends: list[int], num_words: int)
 
 
 def _in_memory(
-    blocks: Iterable[sp.csr_matrix], words: list[str], made: dict[str, Any], dropped: dict[str, int]
+    blocks: Iterable[sp.csr_matrix],
+    words: list[str],
+    made: dict[str, Any],
+    dropped: dict[str, int],
+    documents: DocumentTable | None = None,
 ) -> Corpus:
-    rows = sp.vstack(list(blocks), format="csr")
-    return Corpus._from_checked(
-        check_counts(rows), check_vocabulary(words, rows.shape[1]), made=made, dropped=dropped
-    )
+    rows = check_counts(sp.vstack(list(blocks), format="csr"))
+    words = check_vocabulary(words, rows.shape[1])
+    return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=documents)
 
 
 def _write_source(
     numbered: tuple[int, Source], options: TextOptions, words: list[str], folder: Path
-) -> ShardSet:
+) -> tuple[ShardSet, Told]:
+    """Second pass over one source: its shards, and its part of the table of documents."""
     number, source = numbered
-    return write_shards(folder, f"shard-{number:05d}", count_blocks(source, options, words), len(words))
+    writer = DocumentWriter(folder, f"part-{number:05d}")
+    blocks = _blocks_of(writer.noted(read_identified(source)), options, words)
+    shards = write_shards(folder, f"shard-{number:05d}", blocks, len(words))
+    return shards, Told.of(writer)

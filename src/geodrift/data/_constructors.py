@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.data._bags import read_lda_c, read_lists, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
+from geodrift.data._documents import DocumentTable, table_of
 from geodrift.data._limits import default_words
-from geodrift.data._manifest import finish_directory
+from geodrift.data._manifest import finish_directory, written
 from geodrift.data._matrix_market import read_matrix_market
 from geodrift.data._shards import Shard, write_shards
 from geodrift.data._stored_corpus import StoredCorpus
@@ -33,6 +34,8 @@ class CorpusConstructors(StoredCorpus):
         *,
         signed: bool = False,
         made: dict[str, Any] | None = None,
+        ids: Sequence[Any] | None = None,
+        fields: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
         """Make a corpus from a matrix of counts, documents by words; no column is dropped or moved.
 
@@ -43,14 +46,18 @@ class CorpusConstructors(StoredCorpus):
             path: Where to write a corpus directory. In memory when not given.
             signed: Allow negative values (embeddings).
             made: Notes for the manifest on how the counts were made.
+            ids: What each document is called; the numbers from 0 when not given.
+            fields: What else is known of each document, such as a title, a date or a group: D values by name,
+                or a DataFrame of D rows.
 
         Raises:
-            InputError: A count is negative or not finite, all are 0, the vocabulary does not have V words, or
-                `path` exists.
+            InputError: A count is negative or not finite, all are 0, the vocabulary does not have V words,
+                there are not D ids or values of a field, or `path` exists.
         """
         rows = check_counts(matrix, signed=signed)
         words = default_words(rows.shape[1]) if vocabulary is None else list(vocabulary)
-        return cls._from_checked(rows, check_vocabulary(words, rows.shape[1]), path, made)
+        table = None if ids is None and fields is None else table_of(rows.shape[0], ids, fields)
+        return cls._from_checked(rows, check_vocabulary(words, rows.shape[1]), path, made, documents=table)
 
     @classmethod
     def from_uci(
@@ -185,12 +192,15 @@ class CorpusConstructors(StoredCorpus):
         path: str | Path | None = None,
         made: dict[str, Any] | None = None,
         dropped: dict[str, int] | None = None,
+        documents: DocumentTable | None = None,
     ) -> Self:
         """Make a corpus of checked rows, in memory or as a directory."""
         if path is not None:
             with new_directory(Path(path)) as folder:
                 parts = write_shards(folder, "shard", [rows], len(words))
-                finish_directory(folder, [parts], words, made or {}, dropped or {})
+                finish_directory(
+                    folder, [parts], words, made or {}, dropped or {}, written(folder, documents)
+                )
             return cls._written(Path(path))
         manifest = {
             "documents": rows.shape[0],
@@ -200,9 +210,11 @@ class CorpusConstructors(StoredCorpus):
             "empty_documents": int((np.diff(rows.indptr) == 0).sum()),
             "made": made or {},
             "dropped": dropped or {},
+            "fields": [] if documents is None else documents.fields,
         }
         frequencies = np.bincount(rows.indices, minlength=len(words)).astype(np.int64)
-        return cls([Shard.in_memory(rows)], manifest, vocabulary=words, document_frequencies=frequencies)
+        shards = [Shard.in_memory(rows)]
+        return cls(shards, manifest, vocabulary=words, document_frequencies=frequencies, documents=documents)
 
 
 def _words(vocabulary: str | Path | Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data._constructors import CorpusConstructors
-from geodrift.data._manifest import finish_directory
+from geodrift.data._manifest import finish_directory, written
 from geodrift.data._shards import write_shards
 from geodrift.data._verify import damaged_files, refuse_damage
 from geodrift.files import new_directory
@@ -35,9 +35,9 @@ class Corpus(CorpusConstructors):
         blocks = (shard.matrix(self.num_words) for shard in self._shards)
         with new_directory(Path(path)) as folder:
             parts = write_shards(folder, "shard", blocks, self.num_words)
-            finish_directory(
-                folder, [parts], self.vocabulary, self.manifest["made"], self.manifest["dropped"]
-            )
+            made, dropped = self.manifest["made"], self.manifest["dropped"]
+            told = written(folder, self.documents)
+            finish_directory(folder, [parts], self.vocabulary, made, dropped, told)
         return Corpus._written(Path(path))
 
     def verify(self) -> None:
@@ -122,18 +122,22 @@ class CorpusView:
 def describe(corpus: Corpus) -> Iterator[str]:
     """Lines of text for a reader: the size of the corpus, and what was dropped when it was made."""
     manifest = corpus.manifest
-    yield (
-        f"{corpus.num_documents:,} documents, {corpus.num_words:,} words, {corpus.num_nonzeros:,} counts, "
-        f"{manifest['tokens']:,.0f} tokens"
-    )
+    sizes = f"{corpus.num_documents:,} documents, {corpus.num_words:,}"
+    if corpus.holds_counts:
+        yield f"{sizes} words, {corpus.num_nonzeros:,} counts, {manifest['tokens']:,.0f} tokens"
+    else:
+        yield f"{sizes} columns, {corpus.num_nonzeros:,} values"
     for reason, number in manifest["dropped"].items():
         if number:
             yield f"dropped: {number:,} {reason}"
+    if corpus.documents is not None:
+        known = ", ".join(corpus.fields[:8]) + (", ..." if len(corpus.fields) > 8 else "")
+        yield f"of each document: id{', ' + known if known else ''}"
     if corpus.num_empty_documents:
         yield f"{corpus.num_empty_documents:,} documents are empty (kept as rows)"
 
 
 def manifest_summary(corpus: Corpus) -> dict[str, Any]:
     """The manifest without its lists of files."""
-    hidden = {"shards", "sizes", "checksums"}
+    hidden = {"shards", "document_parts", "sizes", "checksums"}
     return {key: value for key, value in corpus.manifest.items() if key not in hidden}

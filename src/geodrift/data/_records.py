@@ -5,9 +5,24 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from geodrift._errors import InputError
 from geodrift.data._regular_files import open_regular
+
+
+class Record(NamedTuple):
+    """A document of a file of records.
+
+    Attributes:
+        text: Its text.
+        number: Its line in JSON lines; in other files its number among the records, from 1.
+        values: All of its fields, by name.
+    """
+
+    text: str
+    number: int
+    values: dict[str, Any]
 
 
 def open_text(path: str, encoding: str, newline: str | None = None) -> io.TextIOWrapper:
@@ -24,8 +39,8 @@ def open_text(path: str, encoding: str, newline: str | None = None) -> io.TextIO
         raise InputError(f"{path}: there is no encoding of text called {encoding[:40]!r}") from None
 
 
-def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[str]:
-    """Read the texts of a file with a JSON object on each line; blank lines are passed over.
+def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[Record]:
+    """Read the records of a file with a JSON object on each line; blank lines are passed over.
 
     Args:
         path: The file.
@@ -49,15 +64,15 @@ def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[str]:
                 raise InputError(f"{where}: not JSON that can be read ({error})") from None
             if not isinstance(record, dict) or text_field not in record:
                 raise _no_field(where, text_field, list(record) if isinstance(record, dict) else [])
-            yield _text(record[text_field], text_field, where)
+            yield Record(_text(record[text_field], text_field, where), number, record)
 
 
-def read_csv(path: str, text_field: str, encoding: str) -> Iterator[str]:
-    """Read the texts of one column of a CSV file whose first line names the columns.
+def read_csv(path: str, text_field: str, encoding: str) -> Iterator[Record]:
+    """Read the records of a CSV file whose first line names the columns.
 
     Args:
         path: The file.
-        text_field: Name of the column.
+        text_field: Name of the column that holds the text.
         encoding: Of the file.
 
     Raises:
@@ -73,7 +88,7 @@ def read_csv(path: str, text_field: str, encoding: str) -> Iterator[str]:
             columns = next(reader, [])
             if columns.count(text_field) != 1:
                 raise _no_field(f"{path}, line 1", text_field, columns)
-            place, line = columns.index(text_field), reader.line_num + 1
+            place, line, number = columns.index(text_field), reader.line_num + 1, 0
             for record in reader:
                 if record and len(record) != len(columns):
                     raise InputError(
@@ -81,7 +96,8 @@ def read_csv(path: str, text_field: str, encoding: str) -> Iterator[str]:
                         "(a comma or a line break in a text needs quotes around it)"
                     )
                 if record:
-                    yield record[place]
+                    number += 1
+                    yield Record(record[place], number, dict(zip(columns, record, strict=True)))
                 line = reader.line_num + 1
         except csv.Error as error:
             why = "a quote is opened and not closed" if "end of data" in str(error) else error

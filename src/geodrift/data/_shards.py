@@ -93,6 +93,11 @@ class Shard:
             self._arrays = indptr, columns, data
         return self._arrays
 
+    @property
+    def holds_counts(self) -> bool:
+        """Whether the values are whole numbers: others are stored as such only where all are."""
+        return self._open()[2].dtype.kind == "i"
+
     def lengths(self) -> Int[np.ndarray, " D"]:
         """Number of stored counts of each row."""
         return np.diff(self._open()[0])

@@ -1,14 +1,17 @@
 """Sources of text: a source is one file or a group of files that one process reads from end to end."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from geodrift._errors import InputError
+from geodrift.data._documents import Document
+from geodrift.data._fields import kept_fields
 from geodrift.data._parquet import read_parquet
-from geodrift.data._records import open_text, read_csv, read_jsonl
+from geodrift.data._records import Record, open_text, read_csv, read_jsonl
 from geodrift.data._regular_files import refuse_irregular
 
 _FILES_A_SOURCE = 1000
@@ -24,16 +27,29 @@ class Source:
         paths: The files.
         text_field: Field or column that holds the text of a record.
         encoding: Encoding of the files, except of Parquet.
+        names: What each file is called in the ids of its documents.
+        of_many: Whether there are other files, so that documents are told the name of theirs.
+        id_field: Field or column of a record that is its id; None: "id" where a record has it.
+        fields: Fields or columns of a record that are kept; None: all but the text.
     """
 
     kind: str
     paths: tuple[str, ...]
     text_field: str = "text"
     encoding: str = "utf-8-sig"
+    names: tuple[str, ...] = ()
+    of_many: bool = False
+    id_field: str | None = None
+    fields: tuple[str, ...] | None = None
 
 
 def find_sources(
-    inputs: Sequence[str | Path], text_field: str = "text", encoding: str = "utf-8-sig"
+    inputs: Sequence[str | Path],
+    text_field: str = "text",
+    encoding: str = "utf-8-sig",
+    *,
+    id_field: str | None = None,
+    fields: Sequence[str] | None = None,
 ) -> list[Source]:
     """List the sources in files and directories, in an order that depends on names only.
 
@@ -42,20 +58,29 @@ def find_sources(
             kind.
         text_field: Field or column that holds the text of a record.
         encoding: Encoding of the files, except of Parquet.
+        id_field: See `Source`.
+        fields: See `Source`.
 
     Raises:
         InputError: An input does not exist, a file is empty or no regular file, or a directory has no files.
     """
-    sources = []
+    sources, several = [], len(inputs) > 1
+    kept = None if fields is None else tuple(fields)
     for path in map(Path, inputs):
+        of_many = several or path.is_dir()
+        made = partial(Source, text_field=text_field, encoding=encoding, of_many=of_many)
+        made = partial(made, id_field=id_field, fields=kept)
         if path.is_dir():
             files = _files_below(path)
             if not files:
                 raise InputError(f"directory {path} holds no files")
-            sources += [Source(kind, group, text_field, encoding) for kind, group in _grouped(files)]
+            # Files of the same name in two directories are two.
+            root = path.parent if several else path
+            for kind, group in _grouped(files):
+                sources.append(made(kind, group, names=tuple(_name_below(root, file) for file in group)))
             continue
         refuse_irregular(path)
-        sources.append(Source(_kind_of(path), (str(path),), text_field, encoding))
+        sources.append(made(_kind_of(path), (str(path),), names=(path.name,)))
     return sources
 
 
@@ -65,10 +90,54 @@ def read_documents(source: Source) -> Iterator[str]:
     Raises:
         InputError: A file is not text in the source's encoding, or a record does not have the text field.
     """
-    readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
-    for path in source.paths:
+    return (record.text for _, record in _records(source, lambda name: False))
+
+
+def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
+    """Read the texts of a source, in order, each with who its document is.
+
+    Raises:
+        InputError: As `read_documents`; or a record does not have the field that is named for its id.
+    """
+    for name, record in _records(source, lambda field: _wanted(field, source)):
+        if source.kind == "text":
+            folder = name.rpartition("/")[0]
+            yield record.text, Document(name, {"folder": folder} if folder else {})
+            continue
+        where = {"file": name} if source.of_many and source.fields is None else {}
+        values = record.values
+        kept = kept_fields(values, source.fields, source.text_field, source.id_field or "id")
+        yield record.text, Document(_id(name, record, source), where | kept)
+
+
+def _id(name: str, record: Record, source: Source) -> str:
+    """What the record says, or where it stands."""
+    value = record.values.get(source.id_field or "id")
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    if source.id_field is not None and not (plain and str(value)):
+        shown = ", ".join(map(str, list(record.values)[:20])) or "none"
+        raise InputError(
+            f"{name}, document {record.number}: no id in field {source.id_field!r} (fields: {shown}); name it"
+            " with --id-field"
+        )
+    return str(value) if plain and str(value) else f"{name}:{record.number}"
+
+
+def _wanted(field: str, source: Source) -> bool:
+    return field == (source.id_field or "id") or source.fields is None or field in source.fields
+
+
+def _records(source: Source, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Record]]:
+    """The records of a source, each with the name of its file."""
+    readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv}
+    names = source.names or tuple(Path(path).name for path in source.paths)
+    for path, name in zip(source.paths, names, strict=True):
         try:
-            yield from readers[source.kind](path, source)
+            if source.kind == "parquet":
+                found = read_parquet(path, source.text_field, wanted)
+            else:
+                found = readers[source.kind](path, source)
+            yield from ((name, record) for record in found)
         except UnicodeDecodeError as error:
             name = source.encoding.removesuffix("-sig")
             raise InputError(f"{path} is not {name} text (byte {error.start}); give its --encoding") from None
@@ -97,21 +166,22 @@ def _files_below(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def _read_text(path: str, source: Source) -> Iterator[str]:
+def _name_below(root: Path, file: str) -> str:
+    """The path of a file below a directory, with a slash between names on every system."""
+    return Path(os.path.relpath(file, root)).as_posix()
+
+
+def _read_text(path: str, source: Source) -> Iterator[Record]:
     with open_text(path, source.encoding) as stream:
         text = stream.read()
     if "\x00" in text:
         raise InputError(f"{path} is a binary file, not text")
-    yield text
+    yield Record(text, 1, {})
 
 
-def _read_jsonl(path: str, source: Source) -> Iterator[str]:
+def _read_jsonl(path: str, source: Source) -> Iterator[Record]:
     return read_jsonl(path, source.text_field, source.encoding)
 
 
-def _read_csv(path: str, source: Source) -> Iterator[str]:
+def _read_csv(path: str, source: Source) -> Iterator[Record]:
     return read_csv(path, source.text_field, source.encoding)
-
-
-def _read_parquet(path: str, source: Source) -> Iterator[str]:
-    return read_parquet(path, source.text_field)

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift._errors import InputError
-from geodrift.data._manifest import FREQUENCIES, VOCABULARY, read_manifest, shards_of
+from geodrift.data._documents import Document, DocumentTable
+from geodrift.data._manifest import FREQUENCIES, VOCABULARY, document_parts_of, read_manifest, shards_of
 from geodrift.data._shards import Shard, open_array, spans
 from geodrift.data._verify import damaged_files, refuse_damage, wrong_sizes
 
@@ -26,6 +27,7 @@ class StoredCorpus:
         manifest: Sizes, and notes on how the corpus was made.
         vocabulary: V words; None: in the file of the directory.
         document_frequencies: Number of documents with each word; None: in the file of the directory.
+        documents: Ids and fields; None: in files of the directory, if anywhere.
         path: The directory; None: in memory.
     """
 
@@ -36,6 +38,7 @@ class StoredCorpus:
         *,
         vocabulary: list[str] | None = None,
         document_frequencies: Int[np.ndarray, " V"] | None = None,
+        documents: DocumentTable | None = None,
         path: Path | None = None,
     ) -> None:
         self._shards = list(shards)
@@ -44,6 +47,7 @@ class StoredCorpus:
         )
         self._open_shards: deque[Shard] = deque()
         self._vocabulary = vocabulary
+        self._documents = documents
         self._document_frequencies = document_frequencies
         self.manifest = manifest
         self.path = path
@@ -94,6 +98,13 @@ class StoredCorpus:
         return int(self.manifest["nnz"])
 
     @property
+    def holds_counts(self) -> bool:
+        """Whether the values are whole numbers, as counts are, and not weights or embeddings."""
+        return float(self.manifest["tokens"]).is_integer() and all(
+            shard.holds_counts for shard in self._shards[:1]
+        )
+
+    @property
     def num_empty_documents(self) -> int:
         """Number of documents without a word; they are rows like the others."""
         return int(self.manifest["empty_documents"])
@@ -122,8 +133,27 @@ class StoredCorpus:
         return self._document_frequencies
 
     @property
+    def documents(self) -> DocumentTable | None:
+        """Ids and fields of the documents; None where nobody has said who they are, as with plain counts."""
+        parts = document_parts_of(self.manifest)
+        if self._documents is None and parts:
+            self._documents = DocumentTable.open(self._folder, parts, self.fields)
+        return self._documents
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the documents' fields."""
+        return list(self.manifest.get("fields", []))
+
+    def identities(self, indices: Sequence[int] | Int[np.ndarray, "..."]) -> list[Document]:
+        """Who documents are: id and fields, or the number as the id where nobody has said."""
+        if self.documents is not None:
+            return self.documents.rows(np.asarray(indices).ravel())
+        return [Document(str(index), {}) for index in np.asarray(indices, np.int64).ravel()]
+
+    @property
     def checksum(self) -> str | None:
-        """SHA-256 of documents and vocabulary; None in memory."""
+        """SHA-256 of documents, their ids and fields, and vocabulary; None in memory."""
         return self.manifest.get("checksum")
 
     def rows(self, indices: Sequence[int] | Int[np.ndarray, "..."]) -> sp.csr_matrix:

@@ -10,7 +10,16 @@ import numpy as np
 from jaxtyping import Int
 
 from geodrift._errors import InputError
-from geodrift.data._manifest import ANEW, FREQUENCIES, MANIFEST, VOCABULARY, read_manifest, shards_of
+from geodrift.data._documents import PARTS, open_part
+from geodrift.data._manifest import (
+    ANEW,
+    FREQUENCIES,
+    MANIFEST,
+    VOCABULARY,
+    document_parts_of,
+    read_manifest,
+    shards_of,
+)
 from geodrift.data._shards import ShardInfo, open_array
 from geodrift.data._sparse_structure import check_indices, check_pointers
 from geodrift.files import Damage, checksum
@@ -91,6 +100,7 @@ def _wrong_structure(path: Path, manifest: dict[str, Any], pool: ThreadPoolExecu
     for wrong, counted in pool.map(lambda shard: _shard(path, shard, words), shards_of(manifest)):
         found += wrong
         frequencies += counted
+    found += _wrong_documents(path, manifest)
     if not found:
         file = path / FREQUENCIES
         try:
@@ -98,6 +108,17 @@ def _wrong_structure(path: Path, manifest: dict[str, Any], pool: ThreadPoolExecu
                 found.append(Damage(file, "holds other document frequencies than the shards have"))
         except InputError as error:
             found.append(_damage(file, error))
+    return found
+
+
+def _wrong_documents(path: Path, manifest: dict[str, Any]) -> list[Damage]:
+    """Parts of the table of documents whose files do not fit together."""
+    found = []
+    for info in document_parts_of(manifest):
+        try:
+            open_part(path, info)
+        except InputError as error:
+            found.append(_damage(path / f"{info.name}-{PARTS[1]}", error))
     return found
 
 

@@ -26,10 +26,11 @@ class Variable(NamedTuple):
 
 
 class ShownMetric(NamedTuple):
-    """A metric that a person is shown while the chain runs."""
+    """A metric that a person is shown."""
 
     name: str
     form: str  # a format string of the one value, with its name in words
+    on_the_way: bool = True  # while the chain runs; otherwise at its end alone
 
 
 class Chunk(NamedTuple):

@@ -78,10 +78,17 @@ def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     return shares.plan(steps)
 
 
-def sampled(chains: Sequence[Chain], steps: int) -> dict[str, np.ndarray]:
-    """The draws of chains of that many steps in memory, [chain, draw, ...] of each variable."""
-    memory = DrawMemory(chains)
-    Loop(chains, plan_of(chains, Length(steps=steps)), memory=memory).go()
+def sampled(chains: Sequence[Chain], steps: int, *, verbose: bool = False) -> dict[str, np.ndarray]:
+    """The draws of chains of that many steps in memory, [chain, draw, ...] of each variable.
+
+    Args:
+        chains: At their start.
+        steps: Of each chain.
+        verbose: Whether progress goes to stderr.
+    """
+    memory, shown = DrawMemory(chains), chains[0].shown_metrics
+    with ProgressView(progress_console() if verbose else None, shown) as view:
+        Loop(chains, plan_of(chains, Length(steps=steps)), memory=memory, view=view).go()
     return memory.result()
 
 

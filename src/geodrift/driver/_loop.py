@@ -90,7 +90,7 @@ class Loop:
         if self.view is not None:
             done = sum(chain.count for chain in self.chains)
             end = self.leg.end(self.plan.total)
-            self.view.update(phase, chunk.metrics, done, end * len(self.chains))
+            self.view.update(phase, chunk.metrics, done, end * len(self.chains), len(self.chains))
         if self.observer is not None:
             self.ended = self.observer(index, chunk, self.plan) is True
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ _LINE_SECONDS = 10.0  # between lines where there is no terminal
 
 
 class ProgressView:
-    """Steps, metrics and time left: a bar on a terminal, a line now and then elsewhere.
+    """Steps, metrics and time left: a bar on a terminal, metrics below it; elsewhere a line now and then.
 
     Args:
         console: Where it goes; None: nothing is shown.
@@ -27,7 +28,8 @@ class ProgressView:
     def __init__(
         self, console: "Console | None", metrics: tuple[ShownMetric, ...] = (), after: float = SHOW_AFTER
     ) -> None:
-        self._console, self._metrics, self._after = console, metrics, after
+        self._console, self._after = console, after
+        self._metrics = tuple(each for each in metrics if each.on_the_way)
         self._bar: Any = None
         self._began, self._last_line = time.monotonic(), -math.inf
         self._first: tuple[float, int] | None = None  # time and steps at the end of the first chunk
@@ -41,42 +43,64 @@ class ProgressView:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, phase: str, metrics: dict[str, float], done: int, total: int) -> None:
-        """Show a chunk; ``done`` and ``total`` are steps over all chains."""
+    def update(self, phase: str, metrics: dict[str, float], done: int, total: int, chains: int = 1) -> None:
+        """Show a chunk; ``done`` and ``total`` are steps over all chains, and those of each are shown."""
         now = time.monotonic()
         if self._first is None:
             self._first = (now, done)
         if self._console is None or (now - self._began < self._after and done < total):
             return
-        text = self._text(metrics, done, total, now)
+        steps = f"step {done // chains:,}/{total // chains:,}" + (
+            f" of {chains} chains" if chains > 1 else ""
+        )
+        left, told = self._left(done, total, now), shown_as_text(self._metrics, metrics)
         if self._console.is_terminal:
-            self._show_bar(phase, text, done, total)
+            self._show_bar(phase, ", ".join([steps, *left]), ", ".join(told), done, total)
         elif now - self._last_line >= _LINE_SECONDS or done >= total:
             self._last_line = now
-            say(f"{phase}: {text}", self._console.file)
+            say(f"{phase}: {', '.join([steps, *told, *left])}", self._console.file)
 
-    def _show_bar(self, phase: str, text: str, done: int, total: int) -> None:
+    def _show_bar(self, phase: str, steps: str, told: str, done: int, total: int) -> None:
         if self._bar is None:
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=20),
-                TextColumn("{task.fields[text]}", markup=False),
-            )
-            self._bar = Progress(*columns, console=self._console, transient=True)
-            self._task = self._bar.add_task("", total=total, text="")
+            self._bar = _bar(self._console)
+            self._task = self._bar.add_task("", total=total, text="", below="")
             self._bar.start()
-        self._bar.update(self._task, description=phase, total=total, completed=done, text=visible(text))
+        texts = {"text": visible(steps), "below": visible(told)}
+        self._bar.update(self._task, description=phase, total=total, completed=done, **texts)
 
-    def _text(self, metrics: dict[str, float], done: int, total: int, now: float) -> str:
-        parts = [f"step {done:,}/{total:,}"]
-        parts += [
-            shown.form.format(metrics[shown.name])
-            for shown in self._metrics
-            if math.isfinite(metrics.get(shown.name, math.nan))
-        ]
+    def _left(self, done: int, total: int, now: float) -> list[str]:
+        """The time left, as soon as there is a pace."""
         began, steps = self._first or (now, done)
-        if done > steps:
-            parts.append(f"{(now - began) / (done - steps) * (total - done):,.0f} s left")
-        return ", ".join(parts)
+        if done <= steps:
+            return []
+        return [f"{(now - began) / (done - steps) * (total - done):,.0f} s left"]
+
+
+def shown_as_text(shown: tuple[ShownMetric, ...], metrics: dict[str, float]) -> list[str]:
+    """The metrics that are shown, those of them that are known."""
+    return [
+        each.form.format(metrics[each.name])
+        for each in shown
+        if math.isfinite(metrics.get(each.name, math.nan))
+    ]
+
+
+def _bar(console: "Console") -> Any:
+    """A bar with what fits on its line, and lines of metrics below, however narrow the terminal is."""
+    from rich.console import RenderableType
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.text import Text
+
+    class BarAndMetrics(Progress):
+        """The bar, and below it the field ``below`` of each task."""
+
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield self.make_tasks_table(self.tasks)
+            yield from (Text(task.fields["below"]) for task in self.tasks if task.fields["below"])
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[text]}", markup=False),
+    )
+    return BarAndMetrics(*columns, console=console, transient=True)

@@ -227,6 +227,7 @@ VMF_SPLIT_MERGE = PhiloxStreams("vmf chain", 4, "steps taken")
 
 # NumPy's default generator.
 HELD_OUT_DOCUMENTS = SeededStreams("", 0x5E1D)
+DOCUMENTS_LOOKED_AT = SeededStreams("", 0x5E1E)
 LDA_TOKEN_SPLIT = SeededStreams("lda", 20090)
 LDA_HYBRID_START = SeededStreams("lda hybrid variational", 0)
 LDA_HYBRID_DOCUMENT_ORDER = SeededStreams("lda hybrid variational", 1)

@@ -111,6 +111,12 @@ class Answers(abc.ABC):
             ``mean``, and the ends ``low`` and ``high`` of 90% intervals.
         """
 
+    def transformer(
+        self, run: Run, *, seed: int
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """`transform` as a function of the documents, for one block of them after the other."""
+        return lambda rows: self.transform(run, rows, seed=seed)
+
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The draws as plain arrays, with what is needed to read them."""

@@ -3,7 +3,7 @@
 import abc
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -129,9 +129,15 @@ class ComponentAnswers(Answers):
         Random streams are named by a document's content: its weights do not depend on the documents beside
         it.
         """
+        return self.transformer(run, seed=seed)(rows)
+
+    def transformer(
+        self, run: Run, *, seed: int
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """The same as a function of the documents: the draws are aligned once."""
         draws, agreed = self.aligned(run)
-        weights = self.mixtures(run, rows, _flat(draws), seed=seed)
-        return with_intervals_of_shared(weights, agreed)
+        flat = _flat(draws)
+        return lambda rows: with_intervals_of_shared(self.mixtures(run, rows, flat, seed=seed), agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON.

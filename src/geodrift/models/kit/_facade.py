@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geodrift.data import as_csr
+from geodrift.data._limits import default_words
 from geodrift.driver import Chain, sampled
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import Directions
@@ -45,14 +46,17 @@ class Facade(TransformerMixin, BaseEstimator):
 
     Attributes:
         settings_type: The class of the model's settings.
+        component: What a column of `transform` is called.
 
     Raises:
         TypeError: At the definition of a subclass: a setting is no parameter, or has another default there.
     """
 
     settings_type: ClassVar[type[ModelSettings]]
+    component: ClassVar[str] = "component"
     n_chains: Any
     random_state: Any
+    verbose: Any = 0  # of `fit`: above 0, progress goes to stderr
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Compare the constructor's parameters with the settings."""
@@ -75,6 +79,30 @@ class Facade(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
         """Posterior means of the weights of the components in each document."""
         return self.transform_with_intervals(X)["mean"]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`: topic0, topic1, ..., or what else a component is called.
+
+        Args:
+            input_features: Ignored.
+        """
+        del input_features
+        check_is_fitted(self)
+        return np.array([f"{self.component}{k}" for k in range(self._num_components())], dtype=object)
+
+    def _num_components(self) -> int:
+        """How many columns `transform` gives."""
+        raise NotImplementedError
+
+    def _words(self, vocabulary: Sequence[str] | None) -> list[str]:
+        """The words given; else the names of the columns that `fit` saw; else word0, word1, ..."""
+        if vocabulary is None:
+            vocabulary = getattr(self, "feature_names_in_", None)
+        if vocabulary is None:
+            return default_words(self.n_features_in_)
+        if len(vocabulary) != self.n_features_in_:
+            raise ValueError(f"vocabulary must be {self.n_features_in_} words, got {len(vocabulary)}")
+        return [str(word) for word in vocabulary]
 
     def _chains(self, chain_type: Callable[..., C], corpus: MatrixCorpus, settings: ModelSettings) -> list[C]:
         """The chains of `fit` at their start."""
@@ -103,6 +131,11 @@ class Facade(TransformerMixin, BaseEstimator):
             reset: Whether the number of columns is this estimator's from now on.
             least_documents: Rows that X has to have.
         """
+        if _holds_text(X):
+            raise ValueError(
+                f"{type(self).__name__} takes counts of words, [documents, words], and got texts: count their"
+                " words first, with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
+            )
         if sp.issparse(X):
             # scikit-learn's checks follow the index arrays.
             X = as_csr(X, "X")
@@ -133,8 +166,22 @@ class Facade(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _holds_text(X: Any) -> bool:
+    """Whether what should be a matrix is a list, or a column, of texts."""
+    if isinstance(X, str):
+        return True
+    if sp.issparse(X) or hasattr(X, "dtypes") or not hasattr(X, "__len__") or not len(X):
+        return False
+    first = X[0] if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1 else None
+    return isinstance(first, str)
+
+
 def component_draws(
-    chains: Sequence[Chain], num_steps: int, variable: str, directions: Directions
+    chains: Sequence[Chain],
+    num_steps: int,
+    variable: str,
+    directions: Directions,
+    verbose: bool = False,
 ) -> tuple[dict[str, np.ndarray], Agreement]:
     """Draws of all chains: every variable of components, in one order of them, and how far the chains agree.
 
@@ -143,11 +190,12 @@ def component_draws(
         num_steps: Steps of each chain.
         variable: By which components are told apart; its first dimension is that of the components.
         directions: See `agreement`.
+        verbose: Whether progress goes to stderr.
 
     Returns:
         The variables by name, [chain, draw, component, ...] each.
     """
-    found = sampled(chains, num_steps)
+    found = sampled(chains, num_steps, verbose=verbose)
     variables = chains[0].variables
     draws = {
         name: values

@@ -28,7 +28,8 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
 
 def paragraphs(text: str, width: int = 80) -> str:
     """Lines of at most ``width`` characters, each line of the text from a new one."""
-    return "\n".join(textwrap.fill(line, width) for line in text.splitlines())
+    whole = {"break_on_hyphens": False, "break_long_words": False}
+    return "\n".join(textwrap.fill(line, width, **whole) for line in text.splitlines())  # type: ignore[arg-type]
 
 
 def component_tables(found: list[dict[str, Any]], component: str) -> str:

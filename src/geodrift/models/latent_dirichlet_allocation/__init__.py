@@ -6,6 +6,9 @@ from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
     from geodrift.models.latent_dirichlet_allocation._chain import Chain as Chain
+    from geodrift.models.latent_dirichlet_allocation._estimator_checks import (
+        EXPECTED_FAILED_CHECKS as EXPECTED_FAILED_CHECKS,
+    )
     from geodrift.models.latent_dirichlet_allocation._facade import (
         LatentDirichletAllocation as LatentDirichletAllocation,
     )

@@ -62,7 +62,7 @@ class LatentDirichletAnswers(TopicAnswers):
             + ", ".join(
                 f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
             )
-            + " (of the posterior mean, [90% interval of the draws])"
+            + " (median of the draws [90% interval])"
         )
 
     def mixtures(
@@ -77,7 +77,7 @@ class LatentDirichletAnswers(TopicAnswers):
 
 def _shown(score: Mapping[str, float | None]) -> str:
     value, low, high = (
-        "-" if score[name] is None else f"{score[name]:.3f}" for name in ("value", "low", "high")
+        "-" if score[name] is None else f"{score[name]:.3f}" for name in ("median", "low", "high")
     )
     return f"{value} [{low}, {high}]"
 

@@ -57,6 +57,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         total_documents: For `partial_fit`: documents that the stream will have, where that is known; without
             it the posterior is that of the documents which have come.
         random_state: Seed, or a `numpy.random.RandomState`.
+        verbose: Above 0, `fit` shows its progress on stderr.
 
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
@@ -95,6 +96,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         n_chains: int = 4,
         total_documents: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
@@ -112,6 +114,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         self.n_chains = n_chains
         self.total_documents = total_documents
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
         """Sample the posterior of the topics; what was fitted before is forgotten.

@@ -1,6 +1,7 @@
 """The spherical admixture model as a scikit-learn estimator."""
 
 import math
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
+from geodrift._errors import RunWarning
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -16,6 +18,8 @@ from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
 from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics
 from geodrift.models.topics._facade import TopicModelFacade, spaced
+
+TEMPERATURE_OFF = 0.25  # from 1, beyond what short runs that are right have
 
 
 class SphericalAdmixture(TopicModelFacade):
@@ -48,10 +52,12 @@ class SphericalAdmixture(TopicModelFacade):
         n_draws: Stored draws of each chain.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
+        verbose: Above 0, `fit` shows its progress on stderr.
 
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32.
         topics_: Their mean directions, [topic, word] float32.
+        components_: The same under scikit-learn's name.
         settings_: The settings with every default resolved.
         temperature_: Configurational temperature of each chain, [chain]; 1 for the posterior.
         n_features_in_: V.
@@ -88,6 +94,7 @@ class SphericalAdmixture(TopicModelFacade):
         n_draws: int = 25,
         n_chains: int = 4,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_topics = n_topics
         self.corpus_mean_concentration = corpus_mean_concentration
@@ -110,6 +117,7 @@ class SphericalAdmixture(TopicModelFacade):
         self.n_draws = n_draws
         self.n_chains = n_chains
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Sample the posterior of the topics.
@@ -129,7 +137,25 @@ class SphericalAdmixture(TopicModelFacade):
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self.topics_ = expected_topics(self.topic_draws_)
+        self._warn_of_temperatures()
         return self
+
+    @property
+    def components_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        return self.topics_
+
+    def _warn_of_temperatures(self) -> None:
+        """Say so where the draws of a chain are not those of the posterior."""
+        wrong = np.flatnonzero(np.abs(self.temperature_ - 1.0) > TEMPERATURE_OFF)
+        if len(wrong):
+            told = ", ".join(f"{self.temperature_[chain]:.2f} of chain {chain}" for chain in wrong)
+            warnings.warn(
+                f"the configurational temperature is {told}, and should be 1: take more steps (n_steps), so"
+                " that the chain comes to rest, or step_size=None where a step was given",
+                RunWarning,
+                stacklevel=3,
+            )
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
         """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.

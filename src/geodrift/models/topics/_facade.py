@@ -31,15 +31,16 @@ class TopicModelFacade(Facade):
     """
 
     signed: ClassVar[bool] = False
+    component = "topic"
     agreement_: Agreement
     topic_size_draws_: Float[np.ndarray, "N K"] | None
     topic_draws_: Any
 
-    def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
+    def top_words(self, vocabulary: Sequence[str] | None = None, *, top: int = 10) -> list[dict[str, Any]]:
         """Each topic's words, at both ends where weights have a sign, and by how many chains it was found.
 
         Args:
-            vocabulary: V words.
+            vocabulary: V words; None: the names of the columns of the DataFrame that `fit` saw, or word0, ...
             top: Words at each end.
 
         Returns:
@@ -52,7 +53,7 @@ class TopicModelFacade(Facade):
         if sizes is not None:
             sizes = sizes.reshape(of_chains.shape[:3])
         return component_words(
-            of_chains, vocabulary, top, "topic", agreed=agreed, signed=self.signed, sizes=sizes
+            of_chains, self._words(vocabulary), top, "topic", agreed=agreed, signed=self.signed, sizes=sizes
         )
 
     def to_datatree(self, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
@@ -84,6 +85,9 @@ class TopicModelFacade(Facade):
         posterior = posterior.assign_coords(places if words is None else places | {"word": words})
         return component_datatree(posterior, agreed, "topic")
 
+    def _num_components(self) -> int:
+        return int(self.topic_draws_.shape[1])
+
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""
         return getattr(self, "agreement_", None) or agreement([self.topic_draws_], directions_of(self.signed))
@@ -95,7 +99,9 @@ class TopicModelFacade(Facade):
 
     def _draws_of(self, chains: Sequence[Chain], num_steps: int) -> dict[str, Float[np.ndarray, "N K *rest"]]:
         """The draws of all chains, one after the other, of every variable that has topics, in one order."""
-        draws, self.agreement_ = component_draws(chains, num_steps, "topics", directions_of(self.signed))
+        draws, self.agreement_ = component_draws(
+            chains, num_steps, "topics", directions_of(self.signed), bool(self.verbose)
+        )
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
         self.topic_size_draws_ = flat.get("topic_sizes")
         return flat

@@ -26,9 +26,9 @@ def topic_scores(
     Args:
         expected: The topics' posterior means, whose scores are ``"value"``.
         reference: Counts of the documents in which words are looked up, [D, V].
-        draws: Aligned draws, for ``"mean"``, ``"low"`` and ``"high"``: posterior mean and ends of the 90%
-            interval of a score. None: these are None. The top words of a draw are more scattered than
-            those of the mean, so that ``"value"`` may lie outside the interval.
+        draws: Aligned draws, for ``"mean"``, ``"median"``, ``"low"`` and ``"high"``: posterior mean and
+            median, and ends of the 90% interval of a score. None: these are None. The top words of a draw are
+            more scattered than those of the mean, so that ``"value"`` may lie outside the interval.
         top: Number of top words of each topic that are scored; diversity takes 25.
 
     Returns:
@@ -82,8 +82,10 @@ def _defined_mean(values: Float[np.ndarray, " n"]) -> float:
 
 
 def _summary(values: Float[np.ndarray, " n"]) -> dict[str, float | None]:
-    """Value, mean and interval from the score of the expected topics and, after it, those of the draws."""
+    """What is told of a score: of the expected topics first, then of the draws."""
     drawn = values[1:][~np.isnan(values[1:])]
     low, high = np.quantile(drawn, INTERVAL) if len(drawn) else (np.nan, np.nan)
-    numbers = {"value": values[0], "mean": _defined_mean(drawn), "low": low, "high": high}
+    middle = np.median(drawn) if len(drawn) else np.nan
+    numbers = {"value": values[0], "mean": _defined_mean(drawn), "median": middle}
+    numbers |= {"low": low, "high": high}
     return {name: json_number(number) for name, number in numbers.items()}

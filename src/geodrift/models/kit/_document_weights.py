@@ -1,0 +1,49 @@
+"""What documents are made of, block by block, in the memory of a block and of the draws of the components."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from geodrift.data import Corpus
+from geodrift.driver import Run
+from geodrift.models.kit._model import Model
+from geodrift.models.kit._runs import document_rows
+
+DOCUMENTS_A_BLOCK = 2000
+
+Weights: TypeAlias = dict[str, Float[np.ndarray, "D K"]]
+
+
+def weight_blocks(
+    run: Run,
+    model: Model,
+    documents: Corpus | sp.csr_matrix,
+    numbers: Int[np.ndarray, " D"] | None = None,
+    *,
+    seed: int = 0,
+) -> Iterator[tuple[Int[np.ndarray, " B"], Weights]]:
+    """Weights of the components in documents, fitted or not; see `Answers.transform`.
+
+    Of a fitted document they are those that the run has found: given the components, nothing but its own
+    words tells what a document is made of. A document's numbers do not depend on the blocks.
+
+    Args:
+        run: The run.
+        model: Its model.
+        documents: A corpus, or counts, of the run's words.
+        numbers: Which documents; None: all.
+        seed: Of the draws of weights.
+
+    Yields:
+        The numbers of some documents, and their weights.
+    """
+    if numbers is None:
+        numbers = np.arange(documents.num_documents if isinstance(documents, Corpus) else documents.shape[0])
+    weigh = model.answers().transformer(run, seed=seed)
+    for start in range(0, len(numbers), DOCUMENTS_A_BLOCK):
+        some = numbers[start : start + DOCUMENTS_A_BLOCK]
+        counts = documents.rows(some) if isinstance(documents, Corpus) else documents[some]
+        yield some, weigh(document_rows(run, model, counts))

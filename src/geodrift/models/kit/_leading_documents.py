@@ -1,0 +1,116 @@
+"""The documents in which each component has most weight."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from geodrift._terminal import visible
+from geodrift.data import Corpus
+from geodrift.driver import Run
+from geodrift.kernels._streams import DOCUMENTS_LOOKED_AT
+from geodrift.models.kit._document_weights import Weights, weight_blocks
+from geodrift.models.kit._model import Model
+
+WORDS, TITLE = 6, 60  # words and characters of a title that are shown
+
+
+def leading_documents(
+    run: Run,
+    model: Model,
+    corpus: Corpus,
+    top: int,
+    *,
+    title: str = "title",
+    most: int = 20_000,
+    seed: int = 0,
+    progress: Callable[[int, int, str], object] = lambda done, total, what: None,
+) -> list[dict[str, Any]]:
+    """For each component its words, and the documents with most of it by posterior mean, in order.
+
+    Args:
+        run: The run.
+        model: Its model.
+        corpus: The run's corpus, those documents included that were set aside.
+        top: Documents of each component.
+        title: The field that is their title.
+        most: Documents that are looked at; of a larger corpus so many at random.
+        seed: Of the choice, and of the draws of weights.
+        progress: Told how many documents are done, and of how many.
+
+    Returns:
+        For JSON; ``low`` and ``high``, the ends of 90% intervals, are None where the chains do not share the
+        component.
+    """
+    numbers = documents_looked_at(corpus.num_documents, most, seed)
+    progress(0, len(numbers), "reading the draws")
+    parts = model.answers().summarise(run, WORDS).parts
+    kept: tuple[Int[np.ndarray, " M"], Weights] | None = None
+    done = 0
+    for some, weights in weight_blocks(run, model, corpus, numbers, seed=seed):
+        kept = _leading(kept, (some, weights), top)
+        done += len(some)
+        progress(done, len(numbers), "weighing documents")
+    return [] if kept is None else [_told(part, *kept, corpus, top, title, model) for part in parts]
+
+
+def documents_looked_at(number: int, most: int, seed: int) -> Int[np.ndarray, " D"]:
+    """All documents of a corpus of so many, or ``most`` of them at random, in order."""
+    if most >= number:
+        return np.arange(number)
+    return np.sort(DOCUMENTS_LOOKED_AT.generator(seed).choice(number, most, replace=False))
+
+
+def _leading(
+    before: tuple[Int[np.ndarray, " M"], Weights] | None, new: tuple[Int[np.ndarray, " B"], Weights], top: int
+) -> tuple[Int[np.ndarray, " M"], Weights]:
+    """Those of two sets of documents that lead in any component."""
+    if before is not None:
+        new = (
+            np.concatenate([before[0], new[0]]),
+            {name: np.concatenate([before[1][name], new[1][name]]) for name in new[1]},
+        )
+    numbers, weights = new
+    leading = np.unique(np.argsort(-weights["mean"], axis=0, kind="stable")[:top])
+    return numbers[leading], {name: values[leading] for name, values in weights.items()}
+
+
+def _told(
+    part: dict[str, Any],
+    numbers: Int[np.ndarray, " M"],
+    weights: Weights,
+    corpus: Corpus,
+    top: int,
+    title: str,
+    model: Model,
+) -> dict[str, Any]:
+    place = part[model.component]
+    order = np.argsort(-weights["mean"][:, place], kind="stable")[:top]
+    found = []
+    for at, document in zip(order, corpus.identities(numbers[order]), strict=True):
+        ends = {name: float(weights[name][at, place]) for name in ("low", "high")}
+        found.append(
+            {"number": int(numbers[at]), "id": document.id, "title": document.fields.get(title)}
+            | {"mean": float(weights["mean"][at, place])}
+            | {name: None if np.isnan(value) else value for name, value in ends.items()}
+        )
+    words = [entry["word"] for entry in part.get("words", [])]
+    return {model.component: place, "words": words, "documents": found}
+
+
+def leading_text(found: list[dict[str, Any]], component: str) -> str:
+    """The same as lines of a table for each component."""
+    lines = []
+    for told in found:
+        lines.append(f"{component} {told[component]}: {' '.join(map(visible, told['words']))}")
+        for document in told["documents"]:
+            interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
+            title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))
+            lines.append(f"  {document['mean']:.3f}  {interval:<14}  {visible(document['id'])}{title}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"

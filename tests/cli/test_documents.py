@@ -1,0 +1,158 @@
+"""What documents are made of on the command line: tables with ids, and each topic's leading documents."""
+
+import csv
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from command import WORDS, assert_one_line
+
+import geodrift
+from geodrift import cli
+from geodrift.models import model_of
+from geodrift.models.kit import corpus_of
+
+
+def texts(number, seed):
+    """Records of three groups, each with words of its own."""
+    rng = np.random.default_rng(seed)
+    for i in range(number):
+        group = i % 3
+        words = rng.choice(WORDS[10 * group : 10 * group + 10], 12)
+        yield {"text": " ".join(words), "id": f"d{i}", "title": f"=Group\x1b {group}", "group": "abc"[group]}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of records, made by the command itself; five documents were set aside."""
+    folder = tmp_path_factory.mktemp("documents")
+    source, path = folder / "in.jsonl", folder / "run"
+    source.write_text("".join(json.dumps(record) + "\n" for record in texts(60, 0)))
+    options = ["--topics=3", "--steps=60", "--chains=2", "--seed=1", "--held-out=5", "--min-df=1"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["geodrift", "fit", "lda", str(source), "--run", str(path), *options])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert not stop.value.code
+    return path
+
+
+def table(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_fitted_documents_need_not_be_given_again(geodrift_cli, run, tmp_path):
+    assert geodrift_cli("transform", run, "--out", tmp_path / "w.csv")[0] == 0
+    rows = table(tmp_path / "w.csv")
+    assert list(rows[0]) == ["id", "title", "group", "topic_0", "topic_1", "topic_2"]
+    assert [row["id"] for row in rows] == [f"d{i}" for i in range(60)]
+    assert rows[4]["title"] == "=Group\x1b 1"
+    weights = np.array([[float(row[f"topic_{k}"]) for k in range(3)] for row in rows])
+    opened = geodrift.load(run)
+    direct = model_of(opened).answers().transform(opened, corpus_of(opened).matrix(), seed=0)
+    assert weights == pytest.approx(direct["mean"], rel=1e-5)
+    # One topic a group.
+    assert sorted(weights[:3].argmax(1)) == [0, 1, 2]
+    assert (weights.argmax(1) == np.resize(weights[:3].argmax(1), 60)).all()
+
+
+def test_other_tables_say_the_same(geodrift_cli, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("geodrift.models.kit._document_weights.DOCUMENTS_A_BLOCK", 7)
+    new = tmp_path / "new.jsonl"
+    new.write_text("".join(json.dumps(record | {"topic_1": 9}) + "\n" for record in texts(20, 1)))
+    for name, options in {
+        "wide.csv": ["--intervals", "--fields", "group,topic_1"],
+        "long.csv": ["--long", "--fields=none"],
+        "w.npz": [],
+    }.items():
+        assert geodrift_cli("transform", run, new, "--out", tmp_path / name, *options)[0] == 0
+    wide, long = table(tmp_path / "wide.csv"), table(tmp_path / "long.csv")
+    assert list(wide[0])[:5] == ["id", "group", "field_topic_1", "topic_0", "topic_0_low"]
+    assert (len(wide), len(long)) == (20, 60)
+    with np.load(tmp_path / "w.npz", allow_pickle=False) as arrays:
+        assert arrays["id"].tolist() == [row["id"] for row in wide] == [f"d{i}" for i in range(20)]
+        for name, suffix in (("mean", ""), ("low", "_low"), ("high", "_high")):
+            of_wide = [[float(row[f"topic_{k}{suffix}"]) for k in range(3)] for row in wide]
+            of_long = np.array([float(row[name]) for row in long]).reshape(20, 3)
+            assert np.array_equal(of_wide, of_long)
+            assert of_long == pytest.approx(arrays[name], rel=1e-5)
+    assert [row["id"] for row in long[:4]] == ["d0", "d0", "d0", "d1"]
+
+
+def test_leading_documents_are_those_of_the_table(geodrift_cli, run, tmp_path):
+    geodrift_cli("transform", run, "--out", tmp_path / "w.csv")
+    rows = table(tmp_path / "w.csv")
+    status, out, _ = geodrift_cli("documents", run, "--json", "--top", 4)
+    assert status == 0
+    for told in json.loads(out)["documents"]:
+        weights = [float(row[f"topic_{told['topic']}"]) for row in rows]
+        expected = np.argsort(-np.array(weights), kind="stable")[:4]
+        assert [found["mean"] for found in told["documents"]] == pytest.approx(
+            [weights[place] for place in expected], rel=1e-4
+        )
+        assert {found["id"][0] for found in told["documents"]} == {"d"}
+        assert len({found["title"] for found in told["documents"]}) == 1
+        assert all(found["low"] <= found["mean"] <= found["high"] for found in told["documents"])
+        assert len(told["words"]) == 6
+    status, out, _ = geodrift_cli("documents", run, "--top", 2)
+    assert out.count("\\x1b") == 6
+    assert "\x1b" not in out
+    assert out.startswith("topic 0: ")
+    _, out, err = geodrift_cli("documents", run, "--most", 10, "--json", "--title", "group")
+    assert "10 of 60 documents were looked at" in err
+    assert json.loads(out)["documents"][0]["documents"][0]["title"] in "abc"
+
+
+def test_plain_counts_are_numbered(geodrift_cli, inputs, tmp_path):
+    run = tmp_path / "r"
+    assert geodrift_cli("fit", "lda", inputs / "train.npz", "--run", run, "--topics=3", "--steps=20")[0] == 0
+    assert geodrift_cli("transform", run, "--out", tmp_path / "w.csv")[0] == 0
+    assert [row["id"] for row in table(tmp_path / "w.csv")] == [str(i) for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--fields", "month"], "no field 'month' (fields: title, group)"),
+        (["IN", "--id-field", "month"], "no id in field 'month'"),
+        (["IN", "--fields", "month"], "no field 'month'"),
+    ],
+)
+def test_fields_that_are_not_there_are_one_line(geodrift_cli, run, tmp_path, options, message):
+    typed = [run.parent / "in.jsonl" if option == "IN" else option for option in options]
+    status, out, err = geodrift_cli("transform", run, *typed, "--out", tmp_path / "w.csv")
+    assert_one_line(status, out, err)
+    assert message in err
+    assert not (tmp_path / "w.csv").exists()
+
+
+def test_a_fit_ends_with_what_was_found_and_what_is_next(geodrift_cli, run):
+    status, out, err = geodrift_cli("resume", run, "--steps", 3)
+    assert (status, out.strip()) == (0, str(run))
+    lines = err.splitlines()
+    assert any(re.match(r"at the end of the first chain: .*held-out perplexity \d", line) for line in lines)
+    assert lines[-1] == f"next: geodrift topics {run}; geodrift documents {run}"
+    (steps,) = re.findall(r"^([\d,]+) steps", err, re.MULTILINE)
+    assert f"step {steps}/{steps} of 2 chains" in err
+
+
+def test_scores_keep_within_their_intervals_and_lines_within_80_columns(geodrift_cli, run):
+    status, out, _ = geodrift_cli("evaluate", run, run.parent / "in.jsonl")
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
+    shown = re.findall(r"(npmi|u_mass|exclusivity|diversity)\s(\S+)\s\[(\S+),\s(\S+)\]", out)
+    assert len(shown) == 4
+    for _, value, low, high in shown:
+        assert float(low) <= float(value) <= float(high)
+
+
+def test_a_wrong_setting_is_refused_before_anything_is_read(geodrift_cli, tmp_path):
+    typed = ["fit", "lda", tmp_path / "missing.jsonl", "--run", tmp_path / "r", "--method", "variational"]
+    status, out, err = geodrift_cli(*typed)
+    assert status != 0
+    assert out == ""
+    assert "method must be one of gibbs" in err
+    assert "missing.jsonl" not in err

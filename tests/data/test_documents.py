@@ -1,0 +1,168 @@
+"""Ids and fields of documents: what is kept of each kind of source, and that it comes back."""
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift.data import (
+    Corpus,
+    Document,
+    InputError,
+    TextOptions,
+    build_corpus,
+    damage_of,
+    find_sources,
+    prune_columns,
+)
+from geodrift.data import _documents as documents
+
+OPTIONS = TextOptions(min_df=1, max_df=1.0, stop_words="none")
+RECORDS = [
+    {"text": "one two", "id": "a-1", "title": "The =first", "year": 1999, "tags": ["x"], "score": 0.5},
+    {"text": "two three", "id": 7, "title": None, "year": 2001, "open": True},
+    {"text": "three", "title": "x" * 2000, "day": "2020-01-02"},
+]
+
+
+def told(corpus):
+    return list(corpus.documents)
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n\n" for record in RECORDS))
+    return path
+
+
+def test_records_keep_their_ids_numbers_dates_and_the_beginning_of_text(jsonl):
+    corpus = build_corpus(find_sources([jsonl]), OPTIONS)
+    assert told(corpus) == [
+        Document("a-1", {"title": "The =first", "year": 1999, "score": 0.5}),
+        Document("7", {"year": 2001, "open": True}),
+        Document("in.jsonl:5", {"title": "x" * 999 + "…", "day": "2020-01-02"}),
+    ]
+    assert corpus.fields == ["title", "year", "score", "open", "day"]
+    assert corpus.documents.column("year") == [1999, 2001, None]
+    with pytest.raises(InputError, match=r"no field 'month'.*title, year"):
+        corpus.documents.column("month")
+
+
+def test_ids_and_fields_can_be_named(jsonl):
+    named = find_sources([jsonl], id_field="title", fields=["year"])
+    with pytest.raises(InputError, match=r"document 3: no id in field 'title'.*--id-field"):
+        build_corpus(named, OPTIONS)
+    assert told(build_corpus(find_sources([jsonl], fields=[]), OPTIONS))[0] == Document("a-1", {})
+    year = told(build_corpus(find_sources([jsonl], fields=["year"]), OPTIONS))
+    assert year == [
+        Document("a-1", {"year": 1999}),
+        Document("7", {"year": 2001}),
+        Document("in.jsonl:5", {}),
+    ]
+
+
+def test_files_and_folders_name_their_documents(tmp_path):
+    (tmp_path / "all" / "sea").mkdir(parents=True)
+    (tmp_path / "all" / "sea" / "b.txt").write_text("one two")
+    (tmp_path / "all" / "a.txt").write_text("two")
+    (tmp_path / "all" / "c.csv").write_text("text,group\nthree,red\n")
+    corpus = build_corpus(find_sources([tmp_path / "all"]), OPTIONS)
+    assert told(corpus) == [
+        Document("a.txt", {}),
+        Document("c.csv:1", {"file": "c.csv", "group": "red"}),
+        Document("sea/b.txt", {"folder": "sea"}),
+    ]
+    several = build_corpus(find_sources([tmp_path / "all", tmp_path / "all" / "sea"]), OPTIONS)
+    ids = [document.id for document in told(several)]
+    assert ids == ["all/a.txt", "all/c.csv:1", "all/sea/b.txt", "sea/b.txt"]
+
+
+def test_parquet_keeps_plain_columns(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    day = datetime.datetime(2020, 3, 1, 12)
+    table = {"body": ["one two", "two"], "id": ["p", "q"], "day": [day, None], "x": [1.5, float("nan")]}
+    pq.write_table(pa.table(table | {"nested": [[1], [2]], "raw": [b"1", b"2"]}), tmp_path / "a.parquet")
+    corpus = build_corpus(find_sources([tmp_path / "a.parquet"], text_field="body"), OPTIONS)
+    assert told(corpus) == [Document("p", {"day": "2020-03-01T12:00:00", "x": 1.5}), Document("q", {})]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_directory_gives_back_what_was_said(tmp_path, workers, monkeypatch):
+    monkeypatch.setattr(documents, "_MAX_DOCUMENTS", 3)
+    for part in range(3):
+        lines = [{"text": f"one w{i}", "id": f"{part}-{i}", "née": "\ud800 ü\n"} for i in range(4)]
+        (tmp_path / f"{part}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    inputs = find_sources(sorted(tmp_path.glob("*.jsonl")))
+    memory = build_corpus(inputs, OPTIONS)
+    corpus = build_corpus(inputs, OPTIONS, tmp_path / "c", workers=workers)
+    for opened in (corpus, Corpus.open(tmp_path / "c"), memory.save(tmp_path / "saved")):
+        assert told(opened) == told(memory)
+        assert opened.fields == memory.fields == ["file", "née"]
+        assert opened.identities([11, 0, 5]) == [told(memory)[i] for i in (11, 0, 5)]
+        assert len(opened.documents) == 12
+    with pytest.raises(IndexError, match=r"0 to 11, got 12"):
+        corpus.documents.rows([12])
+    pruned = prune_columns(corpus, TextOptions(min_df=2, max_df=1.0))
+    assert told(pruned) == told(memory)
+
+
+def test_a_matrix_takes_ids_and_fields(tmp_path):
+    counts = sp.csr_matrix(np.eye(3, dtype=int))
+    days = np.array(["2020-01-01", "NaT", "2020-01-03"], "datetime64[D]")
+    fields = {"group": np.array(["a", "b", "a"]), "n": np.array([1, 2, 3]), "day": days}
+    corpus = Corpus.from_matrix(counts, path=tmp_path / "c", ids=[10, 11, 12], fields=fields)
+    assert told(corpus) == [
+        Document("10", {"group": "a", "n": 1, "day": "2020-01-01"}),
+        Document("11", {"group": "b", "n": 2}),
+        Document("12", {"group": "a", "n": 3, "day": "2020-01-03"}),
+    ]
+    pandas = pytest.importorskip("pandas")
+    frame = Corpus.from_matrix(counts, fields=pandas.DataFrame({"group": ["a", None, "c"]}))
+    assert told(frame) == [Document("0", {"group": "a"}), Document("1", {}), Document("2", {"group": "c"})]
+    with pytest.raises(InputError, match=r"field 'group' has 2 values, the documents are 3"):
+        Corpus.from_matrix(counts, fields={"group": ["a", "b"]})
+
+
+def test_a_corpus_of_plain_counts_says_nothing_and_old_ones_are_read(tmp_path):
+    corpus = Corpus.from_matrix(np.eye(3, dtype=int), path=tmp_path / "c")
+    assert corpus.documents is None
+    assert corpus.fields == []
+    assert corpus.identities([2]) == [Document("2", {})]
+    manifest = json.loads((tmp_path / "c" / "manifest.json").read_text())
+    for name in ("digest", "document_parts", "fields"):
+        del manifest[name]
+    (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest | {"format_version": 1}))
+    assert Corpus.open(tmp_path / "c").documents is None
+
+
+def test_damage_is_told(jsonl, tmp_path):
+    build_corpus(find_sources([jsonl]), OPTIONS, tmp_path / "c")
+    (lines,) = (tmp_path / "c").glob("*documents.jsonl")
+    whole = lines.read_bytes()
+    lines.write_bytes(whole.replace(b"a-1", b"a-2"))
+    assert [damage.file for damage in damage_of(tmp_path / "c")] == [lines]
+    with pytest.raises(InputError, match=r"is damaged: .*documents.jsonl"):
+        Corpus.open(tmp_path / "c")
+    unchecked = Corpus.open(tmp_path / "c", checked=False)
+    lines.write_bytes(whole.replace(b"[", b"{"))
+    with pytest.raises(InputError, match=r"line 1: is not"):
+        unchecked.documents.rows([0])
+
+
+def test_a_thousand_fields_are_too_many(tmp_path):
+    record = {"text": "one"} | {f"f{i}": i for i in range(1001)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    with pytest.raises(InputError, match=r"more than 1,000 fields: .*--fields"):
+        build_corpus(find_sources([tmp_path / "a.jsonl"]), OPTIONS)
+
+
+def test_limits_that_leave_nothing_are_told_in_whole_documents(tmp_path):
+    (tmp_path / "a.csv").write_text("text\none\none two\nthree\n")
+    with pytest.raises(
+        InputError, match=r"none can be in 2 or more .* and in 1 or fewer .* of the 3 documents"
+    ):
+        build_corpus(find_sources([tmp_path / "a.csv"]), TextOptions())
