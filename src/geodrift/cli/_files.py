@@ -13,9 +13,14 @@ from geodrift.files import refuse_existing, write_arrays, write_file
 
 def check_suffix(path: Path, *allowed: str) -> None:
     """Refuse a name of another kind, or a file that exists, before any work is done."""
+    check_name(path, *allowed)
+    refuse_existing(path)
+
+
+def check_name(path: Path, *allowed: str) -> None:
+    """Refuse a name of another kind."""
     if path.suffix not in allowed:
         raise UsageError(f"--out must end in {' or '.join(allowed)}, got {path}")
-    refuse_existing(path)
 
 
 def write_weights(path: Path, weights: dict[str, np.ndarray], component: str) -> None:
