@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from geodrift.models._registry import model_named as model_named
     from geodrift.models._registry import model_of as model_of
     from geodrift.models._registry import models as models
+    from geodrift.models._registry import report as report
     from geodrift.models.kit import Answers as Answers
     from geodrift.models.kit import Model as Model
     from geodrift.models.kit import create_run as create_run

@@ -144,9 +144,9 @@ def _checks(report: Report) -> Markup | None:
         for check in report.checks
     ]
     about = (
-        f"Given its {name}, a word should not depend on the document. Observed is the mutual information, in"
-        " nats, between the words and the documents of the tokens of each; expected that of replicas whose words the"
-        " fitted model draws (Mimno and Blei, 2011). Real documents repeat their words: look for those that stand out."
+        f"Given its {name}, a word should not depend on the document. Observed is the mutual information, nats,"
+        " of words and documents of the tokens of each; expected that of replicas whose words the fitted model"
+        " draws (Mimno and Blei, 2011). Real documents repeat their words: look for those that stand out."
     )
     table = html_table("checks", f"Posterior predictive check of each {name}", columns, rows)
     return joined(

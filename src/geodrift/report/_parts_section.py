@@ -40,10 +40,10 @@ def map_section(report: Report) -> Markup:
     name, drawn = report.component, report.map
     about = (
         f"A distance is the angle between two {name}s: 0° for the same words in the same measure, 90° for no"
-        f" word in common. The plane shows {drawn.explained:.0%} of the squared angles; ellipses hold nine tenths of"
-        f" a {name}'s places over draws and chains. A dashed line joins {name}s whose angle may be below"
-        f" {drawn.same:.0f}°, which is what two chains' findings of one {name} differ by: they may be the"
-        f" same."
+        f" word in common. The plane shows {drawn.explained:.0%} of the squared angles; ellipses hold nine"
+        f" tenths of a {name}'s places over draws and chains. A dashed line joins {name}s whose angle may be"
+        f" below {drawn.same:.0f}°, which is what two chains' findings of one {name} differ by: they may be the"
+        " same."
     )
     figure = tag("div", map_figure(report), svg_button(), class_="plate")
     told = tag(

@@ -176,6 +176,7 @@ class ComponentAnswers(Answers):
             (the share of replicas at or above), and the ``words`` that depart most.
         """
         del run, rows, draws, seed
+        return None
 
     def report(self, run: Run, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
         """See `Answers.report`; numbers are those of `summarise`, `transform` and `evaluate`."""
