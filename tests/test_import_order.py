@@ -25,13 +25,13 @@ LAYERS = (
     ("recipe", "tuning"),
     ("driver",),
     ("diagnostics",),
-    ("data",),
+    ("data", "report"),
     ("models.kit",),
     ("models.topics", "models.clusters"),
     ("models.*",),
     ("models._registry",),
     ("models",),
-    ("cli",),
+    ("plots", "cli"),
 )
 SHARED_OF_MODELS = {"kit", "topics", "clusters", "_registry"}
 # `geodrift/__init__.py` stands above all parts; the version is the one thing in it that parts may read.

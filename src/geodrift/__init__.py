@@ -30,7 +30,7 @@ __version__ = "0.1.0"
 refuse_wrong_release()
 
 # Loaded on first use: they import scikit-learn, numba and zarr, which take seconds.
-_LAZY_MODULES = ("data", "distributions", "models", "numpyro")
+_LAZY_MODULES = ("data", "distributions", "models", "numpyro", "plots", "report")
 
 __all__ = [
     "Draws",
@@ -52,8 +52,10 @@ __all__ = [
     "metrics",
     "models",
     "numpyro",
+    "plots",
     "processes",
     "recipe",
+    "report",
     "sample",
     "samplers",
     "schedules",

@@ -8,6 +8,11 @@ from geodrift.files import refuse_existing
 
 def check_suffix(path: Path, *allowed: str) -> None:
     """Refuse a name of another kind, or a file that exists, before any work is done."""
+    check_name(path, *allowed)
+    refuse_existing(path)
+
+
+def check_name(path: Path, *allowed: str) -> None:
+    """Refuse a name of another kind."""
     if path.suffix not in allowed:
         raise UsageError(f"--out must end in {' or '.join(allowed)}, got {path}")
-    refuse_existing(path)

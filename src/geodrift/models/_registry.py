@@ -3,12 +3,14 @@
 import functools
 import importlib
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
 from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models.kit._model import KIND, Model
+from geodrift.report import Report
 
 _DEMONSTRATED = "sam"
 
@@ -49,6 +51,19 @@ def model_of(run: Run) -> Model:
             f" by the same call of geodrift.sample"
         )
     return model_named(run.config["model"])
+
+
+def report(run: Run | str | PathLike, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
+    """What a run has found, for readers: ``report("articles-20").save("articles.html")``.
+
+    Args:
+        run: A run, or where it is.
+        top: Words of a component.
+        documents: Documents whose weights are told, at most; 0 does without the corpus.
+        seed: Of what the documents' weights, their scores and their choice draw.
+    """
+    opened = run if isinstance(run, Run) else Run.open(run)
+    return model_of(opened).answers().report(opened, top=top, documents=documents, seed=seed)
 
 
 def refusal(model: Model, option: str, shown: str | None = None) -> str:

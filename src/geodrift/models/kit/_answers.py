@@ -13,6 +13,7 @@ from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._verdict import Verdict
+from geodrift.report import Report
 
 
 class Findings(NamedTuple):
@@ -120,3 +121,14 @@ class Answers(abc.ABC):
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The draws as plain arrays, with what is needed to read them."""
+
+    @abc.abstractmethod
+    def report(self, run: Run, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
+        """All that a run has to tell, for readers: `Report.save` writes it as a page.
+
+        Args:
+            run: The run.
+            top: Words of a component.
+            documents: Documents whose weights are told, at most; 0 does without the corpus.
+            seed: Of what the documents' weights, their scores and their choice draw.
+        """

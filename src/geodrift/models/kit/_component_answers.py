@@ -16,9 +16,11 @@ from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_i
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Answers, Findings
 from geodrift.models.kit._datatree import component_datatree
+from geodrift.models.kit._report_run import report_of_run
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
 from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.report import Report
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,12 +58,21 @@ class ComponentAnswers(Answers):
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents under aligned draws; see `Answers.transform`."""
 
+    _kept: tuple[Run, int, tuple[dict[str, np.ndarray], Agreement]] | None = None
+
     def aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         """Every variable of components, [chain, draw, component, ...], in one order of the components.
+
+        Of one run it is done once: of many components it takes longer than what is done with it.
 
         Returns:
             The variables by name, and how far the chains agree.
         """
+        if self._kept is None or self._kept[0] is not run or self._kept[1] != run.num_draws:
+            self._kept = run, run.num_draws, self._aligned(run)
+        return self._kept[2]
+
+    def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         posterior = run.draws["posterior"].to_dataset()
         draws = {
             str(name): array.values
@@ -154,6 +165,28 @@ class ComponentAnswers(Answers):
             "vocabulary": np.array(run.labels["word"], dtype=np.str_),
             "hyperparameters": np.array(told),
         }
+
+    def checks(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> list[dict[str, Any]] | None:
+        """A posterior predictive check of each component on some documents; None of a model that has none.
+
+        Args:
+            run: The run.
+            rows: From `rows`.
+            draws: Aligned, [chain, draw, component, ...].
+            seed: Of the replicas.
+
+        Returns:
+            For each component its number, ``observed`` and ``expected`` values, their ``ratio``, ``p_value``
+            (the share of replicas at or above), and the ``words`` that depart most.
+        """
+        del run, rows, draws, seed
+        return None
+
+    def report(self, run: Run, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
+        """See `Answers.report`; numbers are those of `summarise`, `transform` and `evaluate`."""
+        return report_of_run(self, run, top=top, documents=documents, seed=seed)
 
     def to_datatree(self, run: Run) -> "xr.DataTree":
         """All draws, the components in one order, and by which chains each was found: `component_datatree`.

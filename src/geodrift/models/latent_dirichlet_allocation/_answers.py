@@ -16,6 +16,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     in_order_of,
     mean_topics,
 )
+from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.topics._answers import TopicAnswers
 
 TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
@@ -69,10 +70,20 @@ class LatentDirichletAnswers(TopicAnswers):
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced."""
-        number = len(draws["topics"])
-        chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
-        some = {name: values[chosen] for name, values in draws.items()}
+        some = _spaced(draws)
         return document_mixtures(rows, some["topics"], _prior(run, some), seed=seed)
+
+    def checks(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> list[dict[str, Any]]:
+        """By mutual information, under up to `TRANSFORM_DRAWS` of the draws; see `topic_checks`."""
+        some = _spaced({name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()})
+        return topic_checks(rows, some["topics"], _prior(run, some), run.labels["word"], seed=seed)
+
+
+def _spaced(draws: Draws) -> dict[str, np.ndarray]:
+    """At most `TRANSFORM_DRAWS` of the draws, evenly spaced."""
+    number = len(draws["topics"])
+    chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
+    return {name: values[chosen] for name, values in draws.items()}
 
 
 def _shown(score: Mapping[str, float | None]) -> str:

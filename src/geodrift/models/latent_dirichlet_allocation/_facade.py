@@ -20,6 +20,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     align,
     mean_topics,
 )
+from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
 from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, spaced
@@ -212,6 +213,10 @@ class LatentDirichletAllocation(TopicModelFacade):
         rows = self._validated(X, reset=False)
         draws = spaced(self.topic_draws_, PERPLEXITY_DRAWS)
         return completion_perplexity(rows, draws, self._prior(PERPLEXITY_DRAWS), seed=seed)
+
+    def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
+        draws = spaced(self.topic_draws_)
+        return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
 
     def _prior(self, most: int) -> Any:
         """The document prior: of each of at most so many spaced draws where it was learnt."""

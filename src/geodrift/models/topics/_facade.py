@@ -12,7 +12,9 @@ from geodrift.models.kit._agreement import Agreement, agreement, with_intervals_
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
+from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.report import Report
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,6 +89,42 @@ class TopicModelFacade(Facade):
 
     def _num_components(self) -> int:
         return int(self.topic_draws_.shape[1])
+
+    def report(
+        self,
+        vocabulary: Sequence[str] | None = None,
+        *,
+        documents: Any = None,
+        names: Sequence[str] | None = None,
+        top: int = 15,
+        title: str | None = None,
+    ) -> Report:
+        """What was fitted, for readers: ``model.report(words, documents=counts).save("topics.html")``.
+
+        Args:
+            vocabulary: V words; None: the names of the columns that `fit` saw, or numbers.
+            documents: Documents whose mixtures are told, as for `transform`; None: none.
+            names: What each of them is called; None: its number.
+            top: Words of a topic.
+            title: Of the page; None: the model's name.
+
+        Raises:
+            ValueError: The vocabulary does not have V words, or there is not a name for each document.
+        """
+        check_is_fitted(self)
+        if vocabulary is None:
+            vocabulary = getattr(self, "feature_names_in_", [f"word {n}" for n in range(self.n_features_in_)])
+        words = [str(word) for word in vocabulary]
+        agreed, topics = self._agreed(), self.topic_draws_
+        of_chains = topics.reshape(len(agreed.cosines), -1, *topics.shape[1:])
+        return report_of_estimator(
+            self, of_chains, agreed, self.top_words(words, top=top), words, documents, names, title
+        )
+
+    def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]] | None:
+        """A posterior predictive check of each topic, of a model that has one: `ComponentAnswers.checks`."""
+        del X, vocabulary
+        return None
 
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""

@@ -1,0 +1,46 @@
+"""The command that writes a report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geodrift._terminal import show, visible
+from geodrift.cli import _options as o
+from geodrift.cli._root import app
+
+NAME = "report.html"  # in the run directory
+
+
+@app.command(epilog="Example: geodrift report articles-20")
+def report(
+    run: o.RunPath,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, .html; RUN/report.html unless told.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, max=100, help="Words of each component.")] = 15,
+    documents: Annotated[
+        int,
+        typer.Option(
+            min=0, max=100_000, help="Documents whose weights are told, at most; 0 does without the corpus."
+        ),
+    ] = 2000,
+    seed: o.Seed = 0,
+) -> None:
+    """Write what a run has found as one HTML page that needs no network.
+
+    Words, sizes and a map with intervals, documents, diagnostics, settings; tables as CSV, figures as SVG. An
+    earlier report is replaced, any other file is refused.
+    """
+    from geodrift.cli._files import check_name
+    from geodrift.driver import Run
+    from geodrift.models import model_of
+    from geodrift.report import refuse_foreign
+
+    out = run / NAME if out is None else out
+    check_name(out, ".html", ".htm")
+    opened = Run.open(run)
+    refuse_foreign(out)
+    answers = model_of(opened).answers()
+    answers.report(opened, top=top, documents=documents, seed=seed).save(out)
+    show(visible(out))

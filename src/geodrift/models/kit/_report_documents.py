@@ -1,0 +1,50 @@
+"""Which documents a report tells of, and their words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from geodrift.kernels._streams import REPORT_DOCUMENTS
+from geodrift.report import Documents
+
+LEADING = 5  # documents of each component whose words are told
+WORDS = 7  # of such a document
+
+
+def chosen_documents(number: int, most: int, seed: int = 0) -> Int[np.ndarray, " D"]:
+    """At most so many of the documents, drawn at random, in order."""
+    if number <= most:
+        return np.arange(number)
+    return np.sort(REPORT_DOCUMENTS.generator(seed).choice(number, most, replace=False))
+
+
+def weighed_documents(
+    numbers: Int[np.ndarray, " D"],
+    names: list[str],
+    counts: sp.csr_matrix,
+    weights: dict[str, Float[np.ndarray, "D K"]],
+    vocabulary: Sequence[str],
+    of: int,
+) -> Documents:
+    """Documents with the words of those that lead a component.
+
+    Args:
+        numbers: Of the documents.
+        names: What each is called.
+        counts: Counts of each, [D, V].
+        weights: ``mean``, ``low`` and ``high`` from `Answers.transform`.
+        vocabulary: V words.
+        of: Number of all documents.
+    """
+    found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {})
+    leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
+    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+    rare = np.log((1 + counts.shape[0]) / (1 + frequencies))
+    for at in leading:
+        start, end = counts.indptr[at], counts.indptr[at + 1]
+        words = counts.indices[start:end]
+        order = np.argsort(-counts.data[start:end] * rare[words], kind="stable")[:WORDS]
+        found.words[at] = [vocabulary[word] for word in words[order]]
+    return found

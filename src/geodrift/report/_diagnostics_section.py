@@ -1,0 +1,157 @@
+"""How far the run may be believed: convergence, held-out score, checks of the components."""
+
+import numpy as np
+
+from geodrift.report._data import Report
+from geodrift.report._html_table import Cell, Column, csv_button, html_table, svg_button
+from geodrift.report._markup import Markup, joined, outside, tag
+from geodrift.report._text import number
+from geodrift.report._trace_figure import lines_of, trace_figure
+
+
+def diagnostics_section(report: Report) -> Markup:
+    """What there is of it."""
+    return tag(
+        "section",
+        tag("h2", "Diagnostics"),
+        _scores(report),
+        _quantities(report),
+        _figures(report),
+        _checks(report),
+        id="diagnostics",
+    )
+
+
+def _quantities(report: Report) -> Markup:
+    if report.verdict is None or not report.verdict["quantities"]:
+        return tag("p", "No number beside the components was kept.", class_="about")
+    chains = report.verdict["chains"]
+    columns = [
+        Column("Quantity"),
+        Column("R-hat", True),
+        Column("ESS", True),
+        Column("Chains still moving", True),
+    ]
+    columns += [Column(f"Mean of chain {chain}", True) for chain in range(min(chains, 8))]
+    rows = [
+        [
+            outside(name.replace("_", " ")),
+            *(Cell(number(told[key]), told[key]) for key in ("rhat", "ess")),
+            Cell(told["moving"], told["moving"]),
+            *(Cell(number(mean, 6), mean) for mean in told["means"][:8]),
+        ]
+        for name, told in report.verdict["quantities"].items()
+    ]
+    about = (
+        "Numbers that no order of the components changes. R-hat compares chains with one another and halves of"
+        " a chain: up to 1.05 they count as having one law. ESS is how many independent draws they are worth."
+    )
+    table = html_table("quantities", "Convergence", columns, rows)
+    return joined(
+        tag("h3", "Convergence"),
+        tag("p", about, class_="about"),
+        table,
+        tag("div", csv_button("quantities"), class_="tools"),
+    )
+
+
+def _figures(report: Report) -> Markup:
+    figures = [
+        _plate(name.replace("_", " "), trace_figure(name.replace("_", " "), lines_of(draws), "draw"))
+        for name, draws in report.traces.items()
+    ]
+    for name in dict.fromkeys(entry["name"] for entry in report.history):
+        mine = [entry for entry in report.history if entry["name"] == name]
+        chains = sorted({entry["chain"] for entry in mine})
+        lines = [
+            np.array([(e["step"], e["value"]) for e in mine if e["chain"] == chain], float)
+            for chain in chains
+        ]
+        figures.append(
+            _plate(
+                f"{name.replace('_', ' ')} on the way", trace_figure(name.replace("_", " "), lines, "step")
+            )
+        )
+    return joined(
+        tag("h3", "Traces, one line a chain") if figures else None,
+        tag("div", figures, class_="traces"),
+        tag("div", csv_button("held_out"), class_="tools") if report.history else None,
+    )
+
+
+def _plate(title: str, figure: Markup) -> Markup:
+    return tag("figure", tag("figcaption", title), tag("div", figure, svg_button(), class_="plate"))
+
+
+def _scores(report: Report) -> Markup | None:
+    if report.scores is None:
+        return None
+    lines = []
+    for name, value in report.scores.items():
+        if isinstance(value, dict):
+            if value.get("value") is None:
+                continue
+            interval = (
+                "" if value["low"] is None else f" [{number(value['low'], 3)}, {number(value['high'], 3)}]"
+            )
+            lines.append((name, f"{number(value['value'], 3)}{interval}"))
+        elif not isinstance(value, list):
+            lines.append((name, f"{value:,}" if isinstance(value, int) else number(value, 5)))
+    told = [tag("div", tag("dt", outside(name.replace("_", " "))), tag("dd", text)) for name, text in lines]
+    return joined(
+        tag("h3", "Documents set aside"),
+        [tag("p", line, class_="about") for line in told_lines(report)],
+        tag("details", tag("summary", "All numbers"), tag("dl", told, class_="numbers")),
+        tag("div", csv_button("scores"), class_="tools"),
+    )
+
+
+def told_lines(report: Report) -> list[str]:
+    """The scores in words, with the standard error where there is one."""
+    scores, lines = report.scores, [line for line in report.scores_told.split("\n") if line]
+    lines[:1] = [line[:1].upper() + line[1:] for line in lines[:1]]
+    mean, error = scores.get("log_likelihood_per_token"), scores.get("standard_error")
+    if mean is not None and error is not None:
+        lines.insert(
+            1, f"Log likelihood of a held-out word {mean:.3f}, standard error over documents {error:.3f}."
+        )
+    return lines
+
+
+def _checks(report: Report) -> Markup | None:
+    if report.checks is None:
+        return None
+    name = report.component
+    columns = [
+        Column(name.capitalize(), True),
+        Column("Observed", True),
+        Column("Expected", True),
+        Column("Ratio", True),
+    ]
+    columns += [
+        Column("Share of replicas at or above", True),
+        Column("Words that come in bursts", sorts=False),
+    ]
+    rows = [
+        [
+            Cell(tag("a", check[name], href=f"#{name}-{check[name]}"), check[name]),
+            *(
+                Cell(number(check[key], 3), check[key])
+                for key in ("observed", "expected", "ratio", "p_value")
+            ),
+            joined(*[[outside(word), " "] for word in check["words"][:6]]),
+        ]
+        for check in report.checks
+    ]
+    about = (
+        f"Given its {name}, a word should not depend on the document. Observed is the mutual information, nats,"
+        " of words and documents of the tokens of each; expected that of replicas whose words the fitted model"
+        " draws (Mimno and Blei, 2011). Real documents repeat their words: look for those that stand out."
+    )
+    table = html_table("checks", f"Posterior predictive check of each {name}", columns, rows)
+    return joined(
+        tag("h3", f"Posterior predictive check of each {name}"),
+        tag("p", about, class_="about"),
+        table,
+        tag("div", csv_button("checks"), class_="tools"),
+    )

@@ -1,0 +1,122 @@
+"""The tables of a report, as files have them: every number that the page shows stands in one of them."""
+
+import math
+from typing import Any, NamedTuple
+
+from geodrift.report._data import Report
+from geodrift.report._text import cut, significant
+
+NEAREST = 5  # other components whose angles are told
+LEADING = 3  # components of a document that are told, where they have at least
+LEAST_WEIGHT = 0.02
+
+
+class Table(NamedTuple):
+    """A table; numbers have six digits."""
+
+    name: str
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+def tables(report: Report) -> list[Table]:
+    """Every table that the report has something for."""
+    found = [_parts(report), _words(report), _apart(report), _angles(report)]
+    if report.documents is not None:
+        found.append(_documents(report))
+    if report.checks is not None:
+        found.append(_of_dicts("checks", report.checks))
+    if report.verdict is not None:
+        found.append(_quantities(report.verdict["quantities"]))
+    if report.history:
+        found.append(_of_dicts("held_out", report.history))
+    if report.scores is not None:
+        flat = [[name, _value(value)] for name, value in report.scores.items() if not isinstance(value, dict)]
+        found.append(Table("scores", ["score", "value"], flat))
+    found.append(Table("settings", ["group", "name", "value"], [list(entry) for entry in report.settings]))
+    return [table for table in found if table.rows]
+
+
+def _value(value: Any) -> Any:
+    return significant(value) if isinstance(value, float) else cut(value) if isinstance(value, str) else value
+
+
+def _of_dicts(name: str, entries: list[dict[str, Any]]) -> Table:
+    columns = list(entries[0]) if entries else []
+    return Table(name, columns, [[_value(entry[column]) for column in columns] for entry in entries])
+
+
+def _parts(report: Report) -> Table:
+    names = ["size", "size_low", "size_high"] if report.parts and "size" in report.parts[0] else []
+    columns = [report.component, *names, "found", "chains", "shared", "kind"]
+    rows = []
+    for place in report.by_size():
+        part = report.parts[place]
+        sizes = [significant(part[name]) for name in names]
+        told = [part["found"], part["chains"], part["shared"], report.kinds[place]]
+        rows.append([place, *sizes, *told])
+    return Table(f"{report.component}s", columns, rows)
+
+
+def _words(report: Report) -> Table:
+    numbers = ("weight", "low", "high", "p_top10")
+    rows = [
+        [place, end, cut(entry["word"]), *(significant(entry[name]) for name in numbers)]
+        for place, part in enumerate(report.parts)
+        for end, key in (("top", "words"), ("bottom", "negative_words"))
+        for entry in part.get(key, ())
+    ]
+    return Table("words", [report.component, "end", "word", *numbers], rows)
+
+
+def _apart(report: Report) -> Table:
+    numbers = ("relevance", "weight", "lift")
+    rows = [
+        [place, cut(entry["word"]), *(significant(entry[name]) for name in numbers)]
+        for place, words in enumerate(report.apart)
+        for entry in words
+    ]
+    return Table("told_apart", [report.component, "word", *numbers], rows)
+
+
+def _angles(report: Report) -> Table:
+    drawn = report.map
+    rows = [
+        [place, other]
+        + [significant(float(ends[place, other])) for ends in (drawn.angles, drawn.low, drawn.high)]
+        + [drawn.alike(place, other)]
+        for place in range(len(report.parts))
+        for other in drawn.nearest(place, NEAREST)
+    ]
+    return Table("angles", [report.component, "other", "degrees", "low", "high", "may_be_the_same"], rows)
+
+
+def _documents(report: Report) -> Table:
+    """Of each document the leading weights, to three decimals."""
+    documents, columns = report.documents, ["document", "name", "told"]
+    for rank in range(1, LEADING + 1):
+        columns += [f"{report.component}_{rank}", f"mean_{rank}", f"low_{rank}", f"high_{rank}"]
+    rows = []
+    for place, number in enumerate(documents.numbers.tolist()):
+        mean = documents.mean[place]
+        order = (-mean).argsort(kind="stable")[:LEADING]
+        row = [number, cut(documents.names[place]), documents.told(place)]
+        for rank, component in enumerate(order.tolist()):
+            if rank and mean[component] < LEAST_WEIGHT:
+                break
+            ends = (documents.mean, documents.low, documents.high)
+            row += [component, *(_thousandths(float(values[place, component])) for values in ends)]
+        rows.append(row + [None] * (len(columns) - len(row)))
+    return Table("documents", columns, rows)
+
+
+def _thousandths(value: float) -> float | None:
+    return round(value, 3) if math.isfinite(value) else None
+
+
+def _quantities(quantities: dict[str, dict[str, Any]]) -> Table:
+    rows = [
+        [name, significant(told["rhat"]), significant(told["ess"]), told["moving"]]
+        for name, told in quantities.items()
+    ]
+    return Table("quantities", ["quantity", "rhat", "ess", "moving"], rows)

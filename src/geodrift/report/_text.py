@@ -1,0 +1,51 @@
+"""Text from outside, and numbers, as a reader sees them."""
+
+import math
+
+from geodrift._terminal import visible
+
+LONGEST = 80  # characters of a word or a title that are shown
+
+
+def cut(text: object, most: int = LONGEST) -> str:
+    """The beginning of a text; an ellipsis stands for the rest."""
+    text = str(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def shown(text: object, most: int = LONGEST) -> str:
+    """The beginning of a text without anything that could steer a reader: see `visible`."""
+    return cut(visible(cut(text, most)), 2 * most)
+
+
+def percent(share: float) -> str:
+    """A share with three digits at most, such as 12.3% and 0.04%."""
+    value = 100 * share
+    places = 1 if abs(value) >= 0.995 else 2
+    return f"{value:.{places}f}%"
+
+
+def weight(value: float, signed: bool) -> str:
+    """The weight of a word: a share, or the entry of a unit vector."""
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}") if signed else percent(value)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many digits; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return "\N{EN DASH}"
+    if abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def significant(value: float | int | None) -> float | int | None:
+    """A number with six digits, as files have it; None for what is not finite."""
+    if value is None or isinstance(value, int):
+        return value
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def counted(number: int, name: str) -> str:
+    """A number of things."""
+    return f"{number:,} {name}" + ("" if number == 1 else "s")
