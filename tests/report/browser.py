@@ -1,6 +1,7 @@
 """The distribution's Chromium without a window, by its DevTools protocol over a pipe: no package needed."""
 
 import base64
+import fcntl
 import itertools
 import json
 import os
@@ -32,9 +33,9 @@ class Browser:
 
     def __enter__(self):
         self.home = tempfile.TemporaryDirectory(prefix="geodrift-browser-", ignore_cleanup_errors=True)
-        to_browser, self.write_end = os.pipe()
-        self.read_end, from_browser = os.pipe()
-        # The browser reads descriptor 3 and writes descriptor 4.
+        to_browser, self.write_end = _pipe()
+        self.read_end, from_browser = _pipe()
+        # The browser reads descriptor 3 and writes descriptor 4; bash knows numbers above 9, sh need not.
         command = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
         flags += [
@@ -43,7 +44,7 @@ class Browser:
             f"--user-data-dir={self.home.name}",
         ]
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", command, found_browser(), *flags, "about:blank"],
+            ["bash", "-c", command, found_browser(), *flags, "about:blank"],
             pass_fds=(to_browser, from_browser),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -167,3 +168,12 @@ class Browser:
             self.rest += part
         message, _, self.rest = self.rest.partition(b"\0")
         return json.loads(message)
+
+
+def _pipe():
+    """Both ends of a pipe, above the numbers that the browser uses."""
+    ends = os.pipe()
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    return high

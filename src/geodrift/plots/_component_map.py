@@ -31,9 +31,9 @@ def component_map(report: Report, *, axes: "Axes | None" = None) -> "Axes":
     sizes = np.array([part.get("size", 1.0) for part in report.parts])
     areas = LARGEST * sizes / sizes.max()
     sure = np.array([kind in ("shared", "own") for kind in kinds])
-    drawn.scatter(
-        *places.T, s=areas, c=np.where(sure, LINE, "white"), edgecolors=MARK, linewidths=1, alpha=0.8
-    )
+    colours = np.where(sure, LINE, "white")
+    x, y = places.T
+    drawn.scatter(x, y, s=areas, c=colours, edgecolors=MARK, linewidths=1, alpha=0.8)
     for place, (at, spread) in enumerate(zip(places, report.map.spreads, strict=True)):
         if np.isfinite(spread).all():
             values, vectors = np.linalg.eigh(spread)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+TOLD = ("certain", "a tie", "no interval")  # of a document's leading component
+
+
 class Entry(NamedTuple):
     """A line of the settings."""
 
@@ -30,7 +33,7 @@ class ComponentMap(NamedTuple):
         explained: The share of the squared distances that the plane shows.
         angles: Mean angle of each pair, in degrees: 0 for the same direction, 90 for no word in common.
         low: The lower end of its 90% interval, NaN where there is none; so ``high``.
-        same: The angle, in degrees, below which two chains' components count as the same.
+        same: The angle, in degrees, below which components of two chains can count as the same.
     """
 
     places: Float[np.ndarray, "K 2"]

@@ -43,8 +43,9 @@ def _quantities(report: Report) -> Markup:
         for name, told in report.verdict["quantities"].items()
     ]
     about = (
-        "Numbers that no order of the components changes. R-hat compares chains with one another and halves of"
-        " a chain: up to 1.05 they count as having one law. ESS is how many independent draws they are worth."
+        "Numbers that no order of the components changes. R-hat compares chains with one another, and halves"
+        " of a chain: up to 1.05 they count as having one law. ESS is how many independent draws they are"
+        " worth."
     )
     table = html_table("quantities", "Convergence", columns, rows)
     return joined(
@@ -144,9 +145,10 @@ def _checks(report: Report) -> Markup | None:
         for check in report.checks
     ]
     about = (
-        f"Given its {name}, a word should not depend on the document. Observed is the mutual information, nats,"
-        " of words and documents of the tokens of each; expected that of replicas whose words the fitted model"
-        " draws (Mimno and Blei, 2011). Real documents repeat their words: look for those that stand out."
+        f"Given its {name}, a word should not depend on the document. Observed is the mutual information, in"
+        " nats, of words and documents of the tokens of each; expected that of replicas whose words the"
+        " fitted model draws (Mimno and Blei, 2011). Real documents repeat their words: look for those that"
+        " stand out."
     )
     table = html_table("checks", f"Posterior predictive check of each {name}", columns, rows)
     return joined(

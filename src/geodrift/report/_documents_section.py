@@ -1,6 +1,6 @@
 """Documents: found by name, by component, and by whether their leading component is certain."""
 
-from geodrift.report._data import Report
+from geodrift.report._data import TOLD, Report
 from geodrift.report._html_table import csv_button
 from geodrift.report._markup import Markup, joined, tag
 from geodrift.report._tables import LEADING, LEAST_WEIGHT
@@ -84,10 +84,7 @@ def _tools(report: Report) -> Markup:
             "Told ",
             tag(
                 "select",
-                [
-                    tag("option", told, value="" if told == "any" else told)
-                    for told in ("any", "certain", "a tie", "no interval")
-                ],
+                [tag("option", told, value="" if told == "any" else told) for told in ("any", *TOLD)],
                 id="document-told",
             ),
         ),

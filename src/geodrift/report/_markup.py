@@ -48,7 +48,8 @@ def escaped(text: object) -> Markup:
 
 def outside(text: object) -> Markup:
     """Text from outside, isolated from the direction of what stands beside it."""
-    return tag("bdi", escaped(shown(text)))
+    plain = shown(text)
+    return escaped(plain) if plain.isascii() else tag("bdi", escaped(plain))
 
 
 def _child(child: Any) -> str:

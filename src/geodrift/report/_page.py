@@ -1,6 +1,7 @@
 """The page: one file that asks nothing of anybody, and may not."""
 
 import base64
+import gzip
 import hashlib
 import json
 from importlib import resources
@@ -8,7 +9,7 @@ from typing import Any
 
 from geodrift import __version__
 from geodrift.report._cards import cards_section
-from geodrift.report._data import Report
+from geodrift.report._data import TOLD, Report
 from geodrift.report._diagnostics_section import diagnostics_section
 from geodrift.report._documents_section import documents_section
 from geodrift.report._markup import Markup, joined, outside, tag
@@ -35,7 +36,7 @@ def page(report: Report) -> str:
         tag("style", Markup(styles[0])),
         tag("style", Markup(styles[1]), id="figures"),
     )
-    data = tag("script", Markup(_json(_data(report))), type="application/json", id="data")
+    data = tag("script", Markup(_packed_json(_data(report))), type="application/octet-stream", id="data")
     body = tag(
         "body", _top(report), tag("main", _sections(report)), _foot(), data, tag("script", Markup(script))
     )
@@ -99,16 +100,27 @@ def _data(report: Report) -> dict[str, Any]:
             row[: max((i + 1 for i, value in enumerate(row) if value is not None), default=0)]
             for row in table.rows
         ]
-        found[table.name] = {"columns": table.columns, "rows": rows}
+        packed = [_packed(row) for row in rows] if table.name == "documents" else rows
+        found[table.name] = {"columns": table.columns, "rows": packed}
     return {"component": report.component, "title": shown(report.title), "tables": found}
 
 
-def _json(value: Any) -> str:
-    """JSON that ends no element and has no character that UTF-8 lacks."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return "".join(c if not 0xD800 <= ord(c) <= 0xDFFF else f"\\u{ord(c):04x}" for c in text)
+def _packed(row: list[Any]) -> list[Any]:
+    """A document in half the bytes: thousandths, -1 for no end, 0 for a name that is its number."""
+    number, name, told, *weights = row
+    numbers = [
+        value if at % 4 == 0 else -1 if value is None else round(1000 * value)
+        for at, value in enumerate(weights)
+    ]
+    while len(numbers) % 4:
+        numbers.append(-1)
+    return [number, 0 if name == f"document {number}" else name, TOLD.index(told), *numbers]
+
+
+def _packed_json(value: Any) -> str:
+    """JSON as gzip in base64, in which no text of anybody's can end the element; a third of the bytes."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii")
 
 
 def _policy(styles: list[str], script: str) -> str:

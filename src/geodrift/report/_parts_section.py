@@ -42,8 +42,7 @@ def map_section(report: Report) -> Markup:
         f"A distance is the angle between two {name}s: 0° for the same words in the same measure, 90° for no"
         f" word in common. The plane shows {drawn.explained:.0%} of the squared angles; ellipses hold nine"
         f" tenths of a {name}'s places over draws and chains. A dashed line joins {name}s whose angle may be"
-        f" below {drawn.same:.0f}°, which is what two chains' findings of one {name} differ by: they may be the"
-        " same."
+        f" below {drawn.same:.0f}°, at which {name}s of two chains can count as the same."
     )
     figure = tag("div", map_figure(report), svg_button(), class_="plate")
     told = tag(

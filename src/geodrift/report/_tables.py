@@ -8,7 +8,7 @@ from geodrift.report._text import cut, significant
 
 NEAREST = 5  # other components whose angles are told
 LEADING = 3  # components of a document that are told, where they have at least
-LEAST_WEIGHT = 0.02
+LEAST_WEIGHT = 0.05
 
 
 class Table(NamedTuple):

@@ -1,10 +1,12 @@
 """Text from outside, and numbers, as a reader sees them."""
 
 import math
+import unicodedata
 
 from geodrift._terminal import visible
 
 LONGEST = 80  # characters of a word or a title that are shown
+MARKS = 3  # of one letter
 
 
 def cut(text: object, most: int = LONGEST) -> str:
@@ -15,7 +17,17 @@ def cut(text: object, most: int = LONGEST) -> str:
 
 def shown(text: object, most: int = LONGEST) -> str:
     """The beginning of a text without anything that could steer a reader: see `visible`."""
-    return cut(visible(cut(text, most)), 2 * most)
+    return cut(visible(_unstacked(cut(text, most))), most)
+
+
+def _unstacked(text: str) -> str:
+    """Letters with at most so many marks above and below them: more would cover the lines beside them."""
+    kept, marks = [], 0
+    for letter in text:
+        marks = marks + 1 if unicodedata.combining(letter) else 0
+        if marks <= MARKS:
+            kept.append(letter)
+    return "".join(kept)
 
 
 def percent(share: float) -> str:

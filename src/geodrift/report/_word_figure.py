@@ -25,10 +25,10 @@ def word_figure(part: dict[str, Any], component: str, place: int, signed: bool) 
     ]
     scale = scale_of(ends, LEFT, RIGHT)
     height = TOP + ROW * (len(words) + len(lowest)) + (8 if lowest else 0) + 4
-    rows = [_row(entry, TOP + ROW * i, scale, factor, signed, "10") for i, entry in enumerate(words)]
+    rows = [_row(entry, TOP + ROW * i, scale, factor, signed, "top 10") for i, entry in enumerate(words)]
     below = TOP + ROW * len(words) + 8
     rows += [
-        _row(entry, below + ROW * i, scale, factor, signed, "10 lowest") for i, entry in enumerate(lowest)
+        _row(entry, below + ROW * i, scale, factor, signed, "bottom 10") for i, entry in enumerate(lowest)
     ]
     return tag(
         "svg",
@@ -61,7 +61,7 @@ def _row(entry: dict[str, Any], y: int, scale: Scale, factor: float, signed: boo
             d=f"M{scale(factor * entry['low']):g} {middle}H{scale(factor * entry['high']):g}",
             class_="i",
         )
-    told += f", in the top {top} with probability {entry['p_top10']:.2f}"
+    told += f", P({top}) {entry['p_top10']:.2f}"
     dot = tag("circle", cx=scale(factor * entry["weight"]), cy=middle, r=3, class_=None if line else "o")
     baseline = middle + 4
     return tag(

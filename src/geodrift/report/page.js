@@ -1,6 +1,16 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const data = JSON.parse(await new Response(unpacked).text());
+  // Documents are packed: see `_packed` of `_page.py`.
+  const packed = data.tables.documents;
+  if (packed) {
+    packed.rows = packed.rows.map(([number, title, told, ...weights]) => [
+      number, title || `document ${number}`, ["certain", "a tie", "no interval"][told],
+      ...weights.map((value, at) => (at % 4 === 0 ? value : value < 0 ? null : value / 1000)),
+    ]);
+  }
   const name = data.component;
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   // What could steer the order of letters, or is no letter, is written out.

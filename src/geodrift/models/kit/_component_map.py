@@ -9,7 +9,7 @@ two axes: how its places scatter says how far a place is known.
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.kit._agreement import Agreement
+from geodrift.models.kit._agreement import LEAST_COSINE, Agreement
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._next_draw import next_draw_intervals
 from geodrift.report import ComponentMap
@@ -61,7 +61,7 @@ def component_map(draws: Float[np.ndarray, "C N K V"], agreed: Agreement, signed
         degrees(mean),
         degrees(low),
         degrees(high),
-        float(degrees(np.arccos(min(agreed.threshold, 1.0)))),
+        float(degrees(np.arccos(LEAST_COSINE))),
     )
 
 

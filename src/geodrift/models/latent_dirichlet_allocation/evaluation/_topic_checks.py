@@ -49,10 +49,10 @@ def topic_checks(
         seed: Of assignments and replicas.
 
     Returns:
-        For each topic ``{"topic", "observed", "expected", "ratio", "p_value", "words"}``: the mean information
-        of the draws, nats, that of the replicas, the ratio, the share of replicas at or above what was observed
-        under the same draw, and the words whose part exceeds the replicas' most. Numbers of a topic without a
-        token are None.
+        For each topic ``{"topic", "observed", "expected", "ratio", "p_value", "words"}``: the mean
+        information of the draws, nats, that of the replicas, the ratio, the share of replicas at or above
+        what was observed under the same draw, and the words whose part exceeds the replicas' most. Numbers
+        of a topic without a token are None.
     """
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])

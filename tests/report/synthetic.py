@@ -1,0 +1,59 @@
+"""Reports made of random numbers: of any size, with any words, without a fit."""
+
+import numpy as np
+
+from geodrift.models.kit._agreement import agreement
+from geodrift.models.kit._report_parts import kinds_of, of_draws
+from geodrift.models.kit._verdict import verdict_of
+from geodrift.models.kit._word_intervals import component_words
+from geodrift.report import Documents, Entry, Report
+
+
+def synthetic(
+    components=6, words=None, documents=40, names=None, *, chains=2, draws=3, title="a report", seed=0
+):
+    """A report whose words, names and title are those given."""
+    rng = np.random.default_rng(seed)
+    words = [f"word{i}" for i in range(60)] if words is None else list(words)
+    rates = rng.gamma(0.3, size=(components, len(words))) + 1e-3
+    # Each component has some words of its own, so that chains agree on it.
+    for k in range(components):
+        rates[k, np.arange(k, len(words), components)] += 6
+    topics = rng.gamma(30 * rates, size=(chains, draws, components, len(words)))
+    topics /= topics.sum(axis=3, keepdims=True)
+    sizes = rng.dirichlet(np.full(components, 5.0))
+    size_draws = rng.dirichlet(400 * sizes, size=(chains, draws))
+    agreed = agreement(iter(topics), np.sqrt)
+    numbers = {"log_joint": rng.normal(-1e6, 10, (chains, max(draws, 5)))}
+    verdict = verdict_of(agreed, numbers, "topic")
+    parts = component_words(topics, words, 15, "topic", agreed=agreed, sizes=size_draws)
+    mean = rng.dirichlet(np.full(components, 0.1), size=documents)
+    low, high = np.maximum(mean - 0.1, 0), np.minimum(mean + 0.1, 1)
+    names = [f"document {i}" for i in range(documents)] if names is None else list(names)
+    leading = {i: words[:5] for i in range(min(documents, 20))}
+    told = Documents(np.arange(documents), names, mean, low, high, 3 * documents, leading)
+    return Report(
+        title=title,
+        model="a model",
+        component="topic",
+        signed=False,
+        parts=parts,
+        kinds=kinds_of(verdict),
+        verdict=verdict.to_dict(),
+        sentences=[*str(verdict).split("\n"), f"{words[0]} and {title}"],
+        documents=told,
+        checks=[
+            {"topic": k, "observed": 2.0, "expected": 1.9, "ratio": 1.05, "p_value": 0.1, "words": words[:4]}
+            for k in range(components)
+        ],
+        traces=numbers,
+        history=[
+            {"step": step, "chain": chain, "name": "held_out_perplexity", "value": 100.0 / step}
+            for step in range(1, 9)
+            for chain in range(chains)
+        ],
+        scores={"perplexity": 95.5, "log_likelihood_per_token": -4.56, "standard_error": 0.02},
+        scores_told="perplexity 95.5",
+        settings=[Entry("Run", "path", title), Entry("Data", "digest", "0" * 64)],
+        **of_draws({"topics": topics}, "topics", agreed, parts, words, False),
+    )

@@ -1,0 +1,171 @@
+"""The page in a real browser without a window: sections, sorting, filters, hover, keys, files, sizes."""
+
+import pytest
+
+from report.browser import Browser, found_browser
+from report.hostile_texts import TEXTS
+from report.synthetic import synthetic
+
+pytestmark = pytest.mark.skipif(
+    found_browser() is None, reason="no Chromium: apt-get install chromium-headless-shell has one"
+)
+SECTIONS = ["parts", "words", "map", "documents", "diagnostics", "settings"]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    synthetic(12, documents=120).save(path)
+    return path
+
+
+@pytest.fixture(params=[(1440, False), (360, False), (1440, True)], ids=["wide", "narrow", "dark"])
+def browser(request):
+    width, dark = request.param
+    with Browser(width, 800, dark) as browser:
+        yield browser
+        assert browser.complaints() == []
+        assert browser.requests() == []
+
+
+def rows(browser, table):
+    return browser.run(
+        f"[...document.querySelectorAll('#table-{table} tbody tr')].filter(r => !r.hidden).length"
+    )
+
+
+def settled(browser):
+    """The tables of a page are unpacked after it is loaded."""
+    for _ in range(100):
+        if rows(browser, "documents"):
+            return
+        browser.run("new Promise(done => setTimeout(done, 20))")
+    raise AssertionError("the documents never came")
+
+
+def test_every_part_works(browser, page):
+    browser.open(page)
+    settled(browser)
+    assert browser.run("[...document.querySelectorAll('main > section')].map(s => s.id)") == SECTIONS
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+    overlap = "[...document.querySelectorAll('.words')].every(f => f.getBoundingClientRect().width > 200)"
+    assert browser.run(overlap)
+
+    # Sorting: by a click, and by a key.
+    size = "[...document.querySelectorAll('#table-parts tbody tr')].map(r => Number(r.cells[3].dataset.key))"
+    head = "document.querySelectorAll('#table-parts th button')[1]"
+    browser.run(f"{head}.click()")
+    assert browser.run(size) == sorted(browser.run(size), reverse=True)
+    browser.run(f"{head}.focus()")
+    browser.press("Enter")
+    assert browser.run(size) == sorted(browser.run(size))
+    assert browser.run(f"{head}.parentElement.getAttribute('aria-sort')") == "ascending"
+
+    # Filters.
+    word = browser.run("document.querySelector('#table-parts tbody tr').cells[1].textContent.split(' ')[0]")
+    browser.run("document.querySelector('[data-filter]').focus()")
+    browser.type(word)
+    assert 1 <= rows(browser, "parts") < 12
+    assert "of 12" in browser.run("document.querySelector('[data-count]').textContent")
+
+    # Documents.
+    assert rows(browser, "documents") == 25
+    browser.run("document.querySelector('[data-page=\"1\"]').click()")
+    assert browser.run("document.getElementById('page-told').textContent") == "Page 2 of 5"
+    browser.run("document.getElementById('document-search').focus()")
+    browser.type("document 117")
+    assert rows(browser, "documents") == 1
+    assert "document 117" in browser.run("document.querySelector('#table-documents tbody').textContent")
+
+
+def test_the_map_answers_to_the_mouse_and_to_keys(browser, page):
+    browser.open(page)
+    settled(browser)
+    told = "document.getElementById('map-told').textContent"
+    before = browser.run(told)
+    browser.hover(".map a:last-of-type circle")
+    hovered = browser.run(told)
+    assert "Nearest:" in hovered != before
+    browser.run("document.querySelector('.map a').focus()")
+    browser.press("Tab")
+    assert browser.run("document.activeElement.closest('.map') !== null")
+    assert browser.run(told) != hovered
+    place = browser.run("document.activeElement.dataset.place")
+    browser.press("Enter")
+    assert browser.run("location.hash") == f"#topic-{place}"
+
+
+def test_keys_reach_everything_and_names_are_read(browser, page):
+    browser.open(page)
+    settled(browser)
+    browser.press("Tab")
+    assert browser.run("document.activeElement.className") == "skip"
+    nameless = (
+        "[...document.querySelectorAll('button, input, select, a')].filter(e => !(e.textContent.trim() ||"
+        " e.getAttribute('aria-label') || e.labels?.length || e.querySelector('title'))).length"
+    )
+    assert browser.run(nameless) == 0
+    # Cards that are far from the window are laid out when they come near.
+    browser.run("document.querySelector('.card').scrollIntoView()")
+    browser.run("new Promise(done => setTimeout(done, 100))")
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    names = [node["name"]["value"] for node in nodes if node.get("name", {}).get("value")]
+    assert "Documents" in names
+    assert any("P(top 10)" in name and "[" in name for name in names)  # a row of words, with its interval
+
+
+def test_files_are_written_by_the_page(page):
+    with Browser() as browser:
+        browser.open(page)
+        settled(browser)
+        browser.run("document.querySelector('[data-csv=words]').click()")
+        browser.run("document.querySelector('#map [data-svg]').click()")
+        for _ in range(100):
+            if {"words.csv", "topic-map.svg"} <= {each.name for each in browser.downloads.iterdir()}:
+                break
+            browser.run("new Promise(done => setTimeout(done, 30))")
+        told = (browser.downloads / "words.csv").read_text("utf-8-sig").splitlines()
+        assert told[0] == "topic,end,word,weight,low,high,p_top10"
+        assert len(told) == 1 + 12 * 15
+        figure = (browser.downloads / "topic-map.svg").read_text()
+        assert figure.startswith("<svg xmlns=")
+        assert "<style" in figure
+        assert browser.complaints() == []
+
+
+def test_hostile_texts_do_nothing(tmp_path):
+    path = tmp_path / "hostile.html"
+    synthetic(8, TEXTS, len(TEXTS), TEXTS, title=TEXTS[0]).save(path)
+    with Browser(360, 740) as browser:
+        browser.open(path)
+        settled(browser)
+        for _ in range(3):
+            browser.run("document.querySelector('[data-page=\"1\"]').click()")
+        assert browser.run("window.hacked === undefined")
+        assert browser.run("[...document.querySelectorAll('main > section')].map(s => s.id)") == SECTIONS
+        assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+        assert (
+            browser.run("document.querySelectorAll('img, iframe, object, embed, form, video, link').length")
+            == 0
+        )
+        browser.run("document.querySelector('[data-csv=documents]').click()")
+        for _ in range(100):
+            if (browser.downloads / "documents.csv").exists():
+                break
+            browser.run("new Promise(done => setTimeout(done, 30))")
+        told = (browser.downloads / "documents.csv").read_bytes().decode("utf-8-sig")
+        assert "'=1+1" in told
+        assert not any(
+            cell.startswith(("=", "+", "@")) for line in told.split("\r\n") for cell in line.split(",")
+        )
+        assert browser.complaints() == []
+        assert browser.requests() == []
+
+
+def test_a_large_report_opens_in_a_second(tmp_path):
+    path = tmp_path / "large.html"
+    synthetic(100, [f"word{i:04d}" for i in range(1500)], 10_000).save(path)
+    with Browser() as browser:
+        browser.open(path)
+        # The first opening has the browser's own start in it.
+        assert min(browser.open(path) for _ in range(3)) < 1.0

@@ -1,0 +1,172 @@
+"""The page as text: escaping, what it may ask for, its size, and the numbers in its tables."""
+
+import base64
+import gzip
+import html
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+
+from geodrift import InputError
+from geodrift.report import _text
+from report.hostile_texts import TEXTS
+from report.synthetic import synthetic
+
+ALLOWED = {"http-equiv", "content"}
+
+
+class Elements(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.attributes, self.open = [], [], []
+
+    def handle_starttag(self, name, attributes):
+        self.seen.append(name)
+        self.attributes += attributes
+        if name not in ("meta", "input", "br", "link"):
+            self.open.append(name)
+
+    def handle_startendtag(self, name, attributes):
+        self.seen.append(name)
+        self.attributes += attributes
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+
+def elements(text):
+    parser = Elements()
+    parser.feed(text)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def data(text):
+    packed = re.search(r'<script type="application/octet-stream" id="data">([A-Za-z0-9+/=]*)</script>', text)
+    return json.loads(gzip.decompress(base64.b64decode(packed[1])))
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    return synthetic(8, TEXTS, len(TEXTS), TEXTS, title=TEXTS[2]).html()
+
+
+def test_hostile_texts_make_no_element_and_no_attribute(hostile):
+    assert len(TEXTS) >= 60
+    plain, found = elements(synthetic(8).html()), elements(hostile)
+    assert set(found.seen) == set(plain.seen) | {"bdi"}
+    assert {name for name, _ in found.attributes} == {name for name, _ in plain.attributes}
+    assert not [name for name, _ in found.attributes if name.startswith("on") or name in ("style", "src")]
+    assert found.seen.count("script") == 2
+    links = {value for name, value in found.attributes if name == "href"}
+    assert all(link.startswith("#") for link in links)
+
+
+def test_nothing_steers_the_order_of_letters(hostile):
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", hostile
+    )
+    hostile.encode("utf-8")
+    assert len(hostile) < 500_000  # one of the words has ten million letters
+
+
+def test_the_page_may_ask_for_nothing():
+    text = synthetic().html()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    told = html.unescape(policy[1])
+    assert "default-src 'none'" in told
+    assert "unsafe" not in told
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"\b(fetch|XMLHttpRequest|import\(|WebSocket|@import|url\()", text)
+
+
+@pytest.mark.parametrize("title_length", [0, 80])
+def test_a_large_report_is_small(title_length):
+    words = [f"{'abcdefgh'[i % 8]}word{i:04d}" for i in range(1500)]
+    rng = np.random.default_rng(0)
+    letters = rng.integers(97, 123, (10_000, title_length), dtype=np.uint8)
+    names = (
+        [f"document {i}" for i in range(10_000)]
+        if not title_length
+        else [bytes(row).decode() for row in letters]
+    )
+    size = len(synthetic(100, words, 10_000, names).html().encode())
+    # Random letters cannot be compressed; titles can.
+    assert size <= (1_100_000 if not title_length else 2_000_000)
+
+
+def test_tables_of_the_page_are_the_tables_of_pandas():
+    report = synthetic()
+    told, frames = data(report.html())["tables"], report.frames()
+    assert set(told) == set(frames)
+    for name, table in told.items():
+        if name != "documents":
+            width = len(table["columns"])
+            rows = [row + [None] * (width - len(row)) for row in table["rows"]]
+            assert rows == report_rows(report, name)
+    documents = frames["documents"]
+    for row, packed in zip(documents.itertuples(index=False), told["documents"]["rows"], strict=True):
+        assert packed[0] == row.document
+        assert packed[3] == row.topic_1
+        assert packed[4] / 1000 == row.mean_1
+
+
+def report_rows(report, name):
+    from geodrift.report._tables import tables
+
+    return json.loads(json.dumps(next(table.rows for table in tables(report) if table.name == name)))
+
+
+def test_words_have_the_numbers_of_the_answers():
+    report = synthetic()
+    frame = report.frames()["words"]
+    for place, part in enumerate(report.parts):
+        own = frame[frame["topic"] == place]
+        for name in ("weight", "low", "high", "p_top10"):
+            assert own[name].tolist() == [_text.significant(entry[name]) for entry in part["words"]]
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "told"),
+    [
+        ([0.7, 0.3], [0.6, 0.2], [0.8, 0.4], "certain"),
+        ([0.5, 0.3, 0.2], [0.35, 0.1, 0.1], [0.7, 0.4, 0.3], "a tie"),
+        ([0.4, 0.3, 0.3], [0.35, 0.1, 0.1], [0.5, 0.3, 0.34], "certain"),
+        ([0.6, 0.4], [np.nan, 0.3], [np.nan, 0.5], "no interval"),
+        ([0.45, 0.3], [0.4, np.nan], [0.5, np.nan], "no interval"),
+        ([0.8, 0.2], [0.6, np.nan], [0.9, np.nan], "certain"),
+    ],
+)
+def test_documents_are_certain_or_a_tie(mean, low, high, told):
+    documents = synthetic().documents
+    one = [np.array([values]) for values in (mean, low, high)]
+    assert documents._replace(mean=one[0], low=one[1], high=one[2]).told(0) == told
+
+
+def test_only_reports_are_replaced(tmp_path):
+    report, path = synthetic(), tmp_path / "deep" / "report.html"
+    report.save(path)
+    first = path.read_bytes()
+    report.save(path)
+    assert path.read_bytes() == first
+    path.write_text("<html>mine</html>")
+    with pytest.raises(InputError, match="no report of geodrift"):
+        report.save(path)
+    assert path.read_text() == "<html>mine</html>"
+    link = tmp_path / "link.html"
+    link.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="exists already"):
+        report.save(link)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["deep", "link.html"]
+
+
+def test_numbers_as_a_reader_sees_them():
+    assert [_text.percent(x) for x in (0.1234, 0.0004, 1.0)] == ["12.3%", "0.04%", "100.0%"]
+    assert _text.number(None) == _text.number(float("nan")) == "–"  # noqa: RUF001
+    assert _text.number(123456.7) == "123,457"
+    assert _text.shown("e" + "\u0301" * 50) == "e" + "\u0301" * 3
+    assert len(_text.shown("\x00" * 100)) <= 80
