@@ -1,6 +1,6 @@
 """All commands. Heavy imports stand inside them, so that `--help` is quick."""
 
-from geodrift.cli import _checking, _documents, _making, _reading
+from geodrift.cli import _checking, _documents, _effect, _making, _reading, _transforming
 from geodrift.cli._root import app
 
-__all__ = ["_checking", "_documents", "_making", "_reading", "app"]
+__all__ = ["_checking", "_documents", "_effect", "_making", "_reading", "_transforming", "app"]

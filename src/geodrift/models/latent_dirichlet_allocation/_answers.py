@@ -1,15 +1,16 @@
 """What latent Dirichlet allocation answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._component_answers import Draws
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
+from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
@@ -69,10 +70,28 @@ class LatentDirichletAnswers(TopicAnswers):
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced."""
-        number = len(draws["topics"])
-        chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
-        some = {name: values[chosen] for name, values in draws.items()}
+        some = _spaced(draws)
         return document_mixtures(rows, some["topics"], _prior(run, some), seed=seed)
+
+    def group_shares(
+        self, run: Run, *, seed: int
+    ) -> tuple[Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]], Bool[np.ndarray, " K"]]:
+        """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced; see `group_shares`."""
+        draws, agreed = self.aligned(run)
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
+        some = _spaced(flat)
+        told = agreed.shared if len(agreed.cosines) > 1 else np.ones(flat["topics"].shape[1], bool)
+        return (
+            lambda rows, group: group_shares(rows, some["topics"], _prior(run, some), group=group, seed=seed),
+            told,
+        )
+
+
+def _spaced(draws: Draws) -> dict[str, np.ndarray]:
+    """At most `TRANSFORM_DRAWS` of the draws."""
+    number = len(draws["topics"])
+    chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
+    return {name: values[chosen] for name, values in draws.items()}
 
 
 def _shown(score: Mapping[str, float | None]) -> str:
