@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
-from geodrift.models.kit._component_answers import Draws
+from geodrift.models.kit._component_answers import Draws, flat
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -78,9 +78,8 @@ class LatentDirichletAnswers(TopicAnswers):
     ) -> tuple[Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]], Bool[np.ndarray, " K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced; see `group_shares`."""
         draws, agreed = self.aligned(run)
-        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
-        some = _spaced(flat)
-        told = agreed.shared if len(agreed.cosines) > 1 else np.ones(flat["topics"].shape[1], bool)
+        some = _spaced(flat(draws))
+        told = agreed.shared if len(agreed.cosines) > 1 else np.ones(some["topics"].shape[1], bool)
         return (
             lambda rows, group: group_shares(rows, some["topics"], _prior(run, some), group=group, seed=seed),
             told,
