@@ -156,3 +156,45 @@ def test_a_wrong_setting_is_refused_before_anything_is_read(geodrift_cli, tmp_pa
     assert out == ""
     assert "method must be one of gibbs" in err
     assert "missing.jsonl" not in err
+
+
+def test_effects_of_groups_are_those_that_made_the_documents(geodrift_cli, run):
+    status, out, _ = geodrift_cli("effect", run, "--by", "group", "--json", "--reference", "b")
+    assert status == 0
+    told = json.loads(out)
+    assert (told["by"], [part["topic"] for part in told["effects"]]) == ("group", [0, 1, 2])
+    leaders = set()
+    for part in told["effects"]:
+        shares = {group["group"]: group for group in part["groups"]}
+        assert list(shares) == ["a", "b", "c"]
+        assert [group["documents"] for group in part["groups"]] == [20, 20, 20]
+        assert all(group["low"] <= group["mean"] <= group["high"] for group in part["groups"])
+        leader = max(shares, key=lambda name: shares[name]["mean"])
+        leaders.add(leader)
+        assert shares[leader]["low"] > 0.6
+        assert shares["b"]["difference"] is None
+        change = shares["a"]["difference"]
+        assert change["mean"] == pytest.approx(shares["a"]["mean"] - shares["b"]["mean"])
+        assert change["p_above_0"] == pytest.approx({"a": 1.0, "b": 0.0, "c": 0.5}[leader], abs=0.5)
+        assert "trend" not in part
+    assert leaders == set("abc")
+    _, out, _ = geodrift_cli("effect", run, "--by", "group")
+    assert out.count("90% interval") == 3
+    assert max(map(len, out.splitlines())) <= 80
+    for wrong, message in (
+        (["--by", "month"], "no field 'month'"),
+        (["--by", "id"], "no field 'id'"),
+        (["--by", "group", "--reference", "z"], "reference 'z' is no group (groups: a, b, c)"),
+        (["--by", "group", "--bins", "3"], "there are no --bins of it"),
+    ):
+        status, out, err = geodrift_cli("effect", run, *wrong)
+        assert_one_line(status, out, err)
+        assert message in err
+
+
+def test_effects_need_fields(geodrift_cli, inputs, tmp_path):
+    run = tmp_path / "r"
+    assert geodrift_cli("fit", "lda", inputs / "train.npz", "--run", run, "--topics=3", "--steps=20")[0] == 0
+    status, out, err = geodrift_cli("effect", run, "--by", "group")
+    assert_one_line(status, out, err)
+    assert "does not say who its documents are" in err

@@ -12,12 +12,12 @@ from geodrift.data import (
     Document,
     InputError,
     TextOptions,
+    _document_writer,
     build_corpus,
     damage_of,
     find_sources,
     prune_columns,
 )
-from geodrift.data import _documents as documents
 
 OPTIONS = TextOptions(min_df=1, max_df=1.0, stop_words="none")
 RECORDS = [
@@ -92,7 +92,7 @@ def test_parquet_keeps_plain_columns(tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_directory_gives_back_what_was_said(tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(documents, "_MAX_DOCUMENTS", 3)
+    monkeypatch.setattr(_document_writer, "_MAX_DOCUMENTS", 3)
     for part in range(3):
         lines = [{"text": f"one w{i}", "id": f"{part}-{i}", "née": "\ud800 ü\n"} for i in range(4)]
         (tmp_path / f"{part}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

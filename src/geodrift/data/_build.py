@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
 from geodrift.data._counts import check_counts, check_vocabulary, refuse_empty
-from geodrift.data._documents import DocumentTable, DocumentWriter
+from geodrift.data._document_writer import DocumentWriter
+from geodrift.data._documents import DocumentTable
 from geodrift.data._manifest import Told, finish_directory
 from geodrift.data._shards import ShardSet, write_shards
 from geodrift.data._sources import Source, read_documents, read_identified

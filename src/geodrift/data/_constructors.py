@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.data._bags import read_lda_c, read_lists, read_uci
 from geodrift.data._counts import canonical_rows, check_counts, check_vocabulary, refuse_empty
-from geodrift.data._documents import DocumentTable, table_of
+from geodrift.data._document_writer import table_of
+from geodrift.data._documents import DocumentTable
 from geodrift.data._limits import default_words
 from geodrift.data._manifest import finish_directory, written
 from geodrift.data._matrix_market import read_matrix_market

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geodrift._errors import InputError
+from geodrift.data._document_writer import DocumentWriter
 from geodrift.data._documents import PARTS as DOCUMENT_PARTS
-from geodrift.data._documents import DocumentTable, DocumentWriter, PartInfo
+from geodrift.data._documents import DocumentTable, PartInfo
 from geodrift.data._shards import PARTS, ShardInfo, ShardSet
 from geodrift.files import checksum, read_json, write_json
 

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
@@ -117,6 +118,23 @@ class Answers(abc.ABC):
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """`transform` as a function of the documents, for one block of them after the other."""
         return lambda rows: self.transform(run, rows, seed=seed)
+
+    def group_shares(
+        self, run: Run, *, seed: int
+    ) -> tuple[
+        Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, " K"],
+    ]:
+        """How the components' mean shares in groups of documents are drawn, with a prior for each group.
+
+        Returns:
+            A function from the documents of a group, and its number, to draws; draw m of all groups belongs
+            to one draw of the components. And of which components there are intervals.
+
+        Raises:
+            InputError: The model does not tell them.
+        """
+        raise InputError(f"run {run.path} is of {self.model.title}, of which there are no effects of groups")
 
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:

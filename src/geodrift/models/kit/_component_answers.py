@@ -3,7 +3,7 @@
 import abc
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -140,15 +140,9 @@ class ComponentAnswers(Answers):
         Random streams are named by a document's content: its weights do not depend on the documents beside
         it.
         """
-        return self.transformer(run, seed=seed)(rows)
-
-    def transformer(
-        self, run: Run, *, seed: int
-    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
-        """The same as a function of the documents: the draws are aligned once."""
         draws, agreed = self.aligned(run)
-        flat = _flat(draws)
-        return lambda rows: with_intervals_of_shared(self.mixtures(run, rows, flat, seed=seed), agreed)
+        weights = self.mixtures(run, rows, flat(draws), seed=seed)
+        return with_intervals_of_shared(weights, agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON.
@@ -159,7 +153,7 @@ class ComponentAnswers(Answers):
         keys = ("model", "settings", "seed", "chains", "documents", "plan", "geodrift")
         told = json.dumps({key: run.config[key] for key in keys if key in run.config})
         draws, agreed = self.aligned(run)
-        return _flat(draws) | {
+        return flat(draws) | {
             "found": agreed.found,
             "shared": agreed.shared,
             "vocabulary": np.array(run.labels["word"], dtype=np.str_),
@@ -198,6 +192,6 @@ class ComponentAnswers(Answers):
         return component_datatree(posterior.assign(ordered), agreed, self.model.component)
 
 
-def _flat(draws: Draws) -> dict[str, np.ndarray]:
+def flat(draws: Draws) -> dict[str, np.ndarray]:
     """Variables of all chains, one after the other."""
     return {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}

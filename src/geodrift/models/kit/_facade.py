@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from geodrift.data import as_csr
 from geodrift.data._limits import default_words
@@ -46,14 +46,12 @@ class Facade(TransformerMixin, BaseEstimator):
 
     Attributes:
         settings_type: The class of the model's settings.
-        component: What a column of `transform` is called.
 
     Raises:
         TypeError: At the definition of a subclass: a setting is no parameter, or has another default there.
     """
 
     settings_type: ClassVar[type[ModelSettings]]
-    component: ClassVar[str] = "component"
     n_chains: Any
     random_state: Any
     verbose: Any = 0  # of `fit`: above 0, progress goes to stderr
@@ -79,20 +77,6 @@ class Facade(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
         """Posterior means of the weights of the components in each document."""
         return self.transform_with_intervals(X)["mean"]
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of `transform`: topic0, topic1, ..., or what else a component is called.
-
-        Args:
-            input_features: Ignored.
-        """
-        del input_features
-        check_is_fitted(self)
-        return np.array([f"{self.component}{k}" for k in range(self._num_components())], dtype=object)
-
-    def _num_components(self) -> int:
-        """How many columns `transform` gives."""
-        raise NotImplementedError
 
     def _words(self, vocabulary: Sequence[str] | None) -> list[str]:
         """The words given; else the names of the columns that `fit` saw; else word0, word1, ..."""

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from geodrift._terminal import visible
 from geodrift.data import Corpus
 from geodrift.driver import Run
-from geodrift.kernels._streams import DOCUMENTS_LOOKED_AT
 from geodrift.models.kit._document_weights import Weights, weight_blocks
+from geodrift.models.kit._documents_looked_at import documents_looked_at
 from geodrift.models.kit._model import Model
 
-WORDS, TITLE = 6, 60  # words and characters of a title that are shown
+WORDS = 6  # of a component that are told
 
 
 def leading_documents(
@@ -55,13 +54,6 @@ def leading_documents(
     return [] if kept is None else [_told(part, *kept, corpus, top, title, model) for part in parts]
 
 
-def documents_looked_at(number: int, most: int, seed: int) -> Int[np.ndarray, " D"]:
-    """All documents of a corpus of so many, or ``most`` of them at random, in order."""
-    if most >= number:
-        return np.arange(number)
-    return np.sort(DOCUMENTS_LOOKED_AT.generator(seed).choice(number, most, replace=False))
-
-
 def _leading(
     before: tuple[Int[np.ndarray, " M"], Weights] | None, new: tuple[Int[np.ndarray, " B"], Weights], top: int
 ) -> tuple[Int[np.ndarray, " M"], Weights]:
@@ -97,20 +89,3 @@ def _told(
         )
     words = [entry["word"] for entry in part.get("words", [])]
     return {model.component: place, "words": words, "documents": found}
-
-
-def leading_text(found: list[dict[str, Any]], component: str) -> str:
-    """The same as lines of a table for each component."""
-    lines = []
-    for told in found:
-        lines.append(f"{component} {told[component]}: {' '.join(map(visible, told['words']))}")
-        for document in told["documents"]:
-            interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
-            title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))
-            lines.append(f"  {document['mean']:.3f}  {interval:<14}  {visible(document['id'])}{title}")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"

@@ -1,15 +1,16 @@
 """What latent Dirichlet allocation answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
-from geodrift.models.kit._component_answers import Draws
+from geodrift.models.kit._component_answers import Draws, flat
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
+from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
@@ -78,9 +79,21 @@ class LatentDirichletAnswers(TopicAnswers):
         some = _spaced({name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()})
         return topic_checks(rows, some["topics"], _prior(run, some), run.labels["word"], seed=seed)
 
+    def group_shares(
+        self, run: Run, *, seed: int
+    ) -> tuple[Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]], Bool[np.ndarray, " K"]]:
+        """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced; see `group_shares`."""
+        draws, agreed = self.aligned(run)
+        some = _spaced(flat(draws))
+        told = agreed.shared if len(agreed.cosines) > 1 else np.ones(some["topics"].shape[1], bool)
+        return (
+            lambda rows, group: group_shares(rows, some["topics"], _prior(run, some), group=group, seed=seed),
+            told,
+        )
+
 
 def _spaced(draws: Draws) -> dict[str, np.ndarray]:
-    """At most `TRANSFORM_DRAWS` of the draws, evenly spaced."""
+    """At most `TRANSFORM_DRAWS` of the draws."""
     number = len(draws["topics"])
     chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
     return {name: values[chosen] for name, values in draws.items()}

@@ -1,12 +1,15 @@
 """What the runs of topic models have in common: one estimate of the topics."""
 
 import abc
+from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._agreement import with_intervals_of_shared
+from geodrift.models.kit._component_answers import ComponentAnswers, flat
 
 
 class TopicAnswers(ComponentAnswers):
@@ -23,6 +26,14 @@ class TopicAnswers(ComponentAnswers):
 
         None where it stands in a state that was lost: a repaired run may have draws alone.
         """
+
+    def transformer(
+        self, run: Run, *, seed: int
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """The draws are aligned once for all documents."""
+        draws, agreed = self.aligned(run)
+        of_all = flat(draws)
+        return lambda rows: with_intervals_of_shared(self.mixtures(run, rows, of_all, seed=seed), agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The same as for all models of components, and one estimate of the topics."""

@@ -33,10 +33,19 @@ class TopicModelFacade(Facade):
     """
 
     signed: ClassVar[bool] = False
-    component = "topic"
     agreement_: Agreement
     topic_size_draws_: Float[np.ndarray, "N K"] | None
     topic_draws_: Any
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`, also after `set_output`: topic0, topic1, ...
+
+        Args:
+            input_features: Ignored.
+        """
+        del input_features
+        check_is_fitted(self)
+        return np.array([f"topic{k}" for k in range(self.topic_draws_.shape[1])], dtype=object)
 
     def top_words(self, vocabulary: Sequence[str] | None = None, *, top: int = 10) -> list[dict[str, Any]]:
         """Each topic's words, at both ends where weights have a sign, and by how many chains it was found.
@@ -86,9 +95,6 @@ class TopicModelFacade(Facade):
         places = {str(dim): np.arange(size) for dim, size in posterior.sizes.items()}
         posterior = posterior.assign_coords(places if words is None else places | {"word": words})
         return component_datatree(posterior, agreed, "topic")
-
-    def _num_components(self) -> int:
-        return int(self.topic_draws_.shape[1])
 
     def report(
         self,

@@ -1,0 +1,100 @@
+"""The command that writes what documents are made of: transform."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from geodrift._terminal import show, visible
+from geodrift.cli import _model_options as m
+from geodrift.cli import _options as o
+from geodrift.cli._root import app
+
+if TYPE_CHECKING:
+    from geodrift.data import Document
+    from geodrift.models.kit._document_weights import Weights
+
+
+def transform(
+    run: o.RunPath,
+    out: Annotated[Path, typer.Option(help="File to write: .csv or .npz (mean, low, high, id).")],
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[INPUT]", help="Documents, as for fit. Not given: those of the run's own corpus."
+        ),
+    ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Ends of 90% intervals beside each weight.")
+    ] = False,
+    long: Annotated[bool, typer.Option("--long", help="One row a document and component.")] = False,
+    vocab: o.Vocab = None,
+    seed: o.Seed = 0,
+    text_field: o.TextField = "text",
+    encoding: o.Encoding = "utf-8",
+    id_field: o.IdField = None,
+    fields: o.Fields = "all",
+) -> None:
+    """Write what documents are made of."""
+    from geodrift.cli._files import check_suffix
+    from geodrift.cli._inputs import load_documents
+    from geodrift.cli._waiting import Waiting
+    from geodrift.cli._weight_files import Form, write_weights
+    from geodrift.driver import Run
+    from geodrift.models import model_of
+    from geodrift.models.kit import corpus_of, weight_blocks
+
+    check_suffix(out, ".csv", ".npz")
+    opened = Run.open(run)
+    model = model_of(opened)
+    with Waiting("reading the documents") as waiting:
+        documents: Any
+        if source is None:
+            documents = corpus_of(opened)
+            table, total = documents.documents, documents.num_documents
+        else:
+            text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
+            words, stored = opened.labels["word"], opened.config["text_options"]
+            documents, table = load_documents(source, vocab, text, words, stored)
+            total = documents.shape[0]
+        named = _chosen_fields(fields, [] if table is None else table.fields)
+
+        def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
+            waiting.at(0, total, "weighing documents")
+            for numbers, weights in weight_blocks(opened, model, documents, seed=seed):
+                yield _identities(table, numbers), weights
+                waiting.at(int(numbers[-1]) + 1, total)
+
+        write_weights(out, blocks(), Form(model.component, named, long, intervals))
+    show(visible(out))
+
+
+app.command(
+    help="Write posterior means of what documents are made of, of new ones or of those that were fitted: one"
+    " row a document, with its id and fields.\n\n" + m.help_of(lambda model: model.transform_help),
+    epilog="Example: geodrift transform articles-20 new.jsonl --out weights.csv --intervals",
+)(transform)
+
+
+def _identities(table: Any, numbers: Any) -> list["Document"]:
+    """Who documents are; their numbers where nobody has said."""
+    from geodrift.data import Document
+
+    if table is not None:
+        return table.rows(numbers)
+    return [Document(str(number), {}) for number in numbers]
+
+
+def _chosen_fields(typed: str, known: list[str]) -> list[str]:
+    """The fields that were asked for."""
+    from geodrift.data import InputError
+
+    if typed in ("all", "none"):
+        return known if typed == "all" else []
+    asked = typed.split(",")
+    unknown = [field for field in asked if field not in known]
+    if unknown:
+        shown = ", ".join(known[:20]) or "none"
+        raise InputError(f"the documents have no field {unknown[0]!r} (fields: {shown})")
+    return asked

@@ -1,0 +1,24 @@
+"""Leading documents as text for a person."""
+
+from typing import Any
+
+from geodrift._terminal import visible
+
+TITLE = 60  # characters that are shown
+
+
+def leading_text(found: list[dict[str, Any]], component: str) -> str:
+    """The same as lines of a table for each component."""
+    lines = []
+    for told in found:
+        lines.append(f"{component} {told[component]}: {' '.join(map(visible, told['words']))}")
+        for document in told["documents"]:
+            interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
+            title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))
+            lines.append(f"  {document['mean']:.3f}  {interval:<14}  {visible(document['id'])}{title}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"

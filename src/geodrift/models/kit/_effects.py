@@ -1,0 +1,116 @@
+"""The effect of a group, or of time, on the components' shares of the documents, with intervals."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift._errors import InputError
+from geodrift.data import Corpus
+from geodrift.driver import Run
+from geodrift.models.kit._documents_looked_at import documents_looked_at
+from geodrift.models.kit._groups import Groups
+from geodrift.models.kit._model import Model
+from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._runs import document_rows
+
+WORDS = 6
+
+
+def effects(
+    run: Run,
+    model: Model,
+    corpus: Corpus,
+    groups: Groups,
+    *,
+    reference: str | None = None,
+    most: int = 20_000,
+    seed: int = 0,
+    progress: Callable[[int, int, str], object] = lambda done, total, what: None,
+) -> list[dict[str, Any]]:
+    """Mean shares of each component in each group, and how they differ.
+
+    Args:
+        run: The run.
+        model: Its model.
+        corpus: The run's corpus.
+        groups: Of its documents.
+        reference: The group with which the others are compared; None: the first.
+        most: Documents that are looked at; of a larger corpus so many at random.
+        seed: Of the choice and of the draws.
+        progress: Told how many groups are done, and of how many.
+
+    Returns:
+        For JSON, of each component ``words``, ``groups`` and, where the field is numbers or dates, ``trend``,
+        the change of its share for each unit, or year. Ends of intervals are None of a component that the
+        chains do not share.
+
+    Raises:
+        InputError: There is no such reference, a group has no words, or the model tells no shares of groups.
+    """
+    names = groups.names
+    if reference is not None and reference not in names:
+        raise InputError(f"reference {reference!r} is no group (groups: {', '.join(names[:20])})")
+    chosen = documents_looked_at(corpus.num_documents, most, seed)
+    answers = model.answers()
+    progress(0, len(names), "reading the draws")
+    parts = answers.summarise(run, WORDS).parts
+    shares_of, shared = answers.group_shares(run, seed=seed)
+    draws = []
+    for group, name in enumerate(names):
+        numbers = chosen[groups.of[chosen] == group]
+        if not len(numbers):
+            raise InputError(f"group {name!r} has no document among those looked at: take more (--most)")
+        progress(group, len(names), "drawing shares of groups")
+        rows = document_rows(run, model, corpus.rows(numbers))
+        if not rows.nnz:
+            raise InputError(f"no document of group {name!r} has a word: there is nothing to compare")
+        draws.append(shares_of(rows, group))
+    stacked = np.stack(draws)  # [group, draw, component]
+    at = 0 if reference is None else names.index(reference)
+    return [_told(part, stacked, bool(shared[part[model.component]]), groups, at, model) for part in parts]
+
+
+def _told(
+    part: dict[str, Any],
+    draws: Float[np.ndarray, "G M K"],
+    shared: bool,
+    groups: Groups,
+    reference: int,
+    model: Model,
+) -> dict[str, Any]:
+    """The effects on one component."""
+    place, sizes = part[model.component], groups.sizes
+    of_groups = draws[:, :, place]
+    told = []
+    for group, name in enumerate(groups.names):
+        difference = None
+        if group != reference:
+            change = of_groups[group] - of_groups[reference]
+            above = float((change > 0).mean()) if shared else None
+            difference = _summary(change, shared) | {"p_above_0": above}
+        told.append(
+            {"group": name, "documents": int(sizes[group])}
+            | _summary(of_groups[group], shared)
+            | {"difference": difference}
+        )
+    found = {model.component: place, "words": [entry["word"] for entry in part.get("words", [])]}
+    found |= {"shared": shared, "reference": groups.names[reference], "groups": told}
+    if groups.centres is not None:
+        found["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)
+    return found
+
+
+def trend(
+    shares: Float[np.ndarray, "G M"], centres: Float[np.ndarray, " G"], sizes: Sequence[int] | np.ndarray
+) -> Float[np.ndarray, " M"]:
+    """The slope of each draw's least squares line through the groups, weighted by their documents."""
+    weights = np.asarray(sizes) / np.sum(sizes)
+    middle = centres - weights @ centres
+    return (weights * middle) @ shares / (weights @ middle**2)
+
+
+def _summary(draws: Float[np.ndarray, " M"], shared: bool) -> dict[str, float | None]:
+    low, high = map(float, np.quantile(draws, INTERVAL)) if shared else (None, None)
+    return {"mean": float(draws.mean()), "low": low, "high": high}

@@ -1,0 +1,96 @@
+"""Effects of groups: the law of their shares, and what is made of the values of a field."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+from geodrift.data import InputError
+from geodrift.models.kit._effects import trend
+from geodrift.models.kit._groups import groups_of
+from geodrift.models.latent_dirichlet_allocation.documents import _group_shares
+from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
+
+TOPICS = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+COUNTS = np.array([[2, 1, 0], [2, 0, 0], [0, 0, 3], [1, 0, 0], [1, 0, 0]])
+
+
+def exact_share(counts):
+    """Mean and standard deviation of m_1 by a grid over alpha and a sum over all assignments.
+
+    The prior of each alpha is Gamma(1, 1); given alpha, documents are independent.
+    """
+    logs = np.linspace(np.log(1e-4), np.log(40.0), 400)
+    one, two = np.meshgrid(np.exp(logs), np.exp(logs), indexing="ij")
+    total = one + two
+    log_density = -total + np.log(one) + np.log(two)  # in the logarithms, with the Jacobian
+    for row in counts:
+        words = np.repeat(np.arange(3), row)
+        terms = []
+        for z in itertools.product((0, 1), repeat=len(words)):
+            n = np.bincount(z, minlength=2)
+            of_words = np.log(TOPICS[list(z), words]).sum()
+            of_first = gammaln(one + n[0]) - gammaln(one)
+            terms.append(of_words + of_first + gammaln(two + n[1]) - gammaln(two))
+        log_density += np.logaddexp.reduce(terms, axis=0) + gammaln(total) - gammaln(total + len(words))
+    weights = np.exp(log_density - log_density.max())
+    weights /= weights.sum()
+    share = one / total
+    mean = (weights * share).sum()
+    return mean, np.sqrt((weights * (share - mean) ** 2).sum())
+
+
+def test_shares_of_a_small_group_are_those_of_quadrature(monkeypatch):
+    monkeypatch.setattr(_group_shares, "DRAWS_PER_TOPIC_DRAW", 4000)
+    monkeypatch.setattr(_group_shares, "SWEEPS_A_DRAW", 1)
+    rows = sp.csr_matrix(np.vstack([COUNTS, np.zeros((1, 3), int)]))  # one without words says nothing
+    draws = group_shares(rows, np.stack([TOPICS] * 5), 0.3, seed=4)[:, 0].reshape(5, 40, 100)
+    batches = draws.mean(axis=2).ravel()  # of 100 draws, longer than their memory
+    mean, deviation = exact_share(COUNTS)
+    error = batches.std(ddof=1) / np.sqrt(len(batches))
+    assert error < 0.01
+    assert abs(batches.mean() - mean) < 4 * error
+    assert draws.std() == pytest.approx(deviation, rel=0.08)
+
+
+def test_equal_documents_are_two():
+    one, two = (sp.csr_matrix(np.repeat(COUNTS[:1] * 5, number, axis=0)) for number in (1, 60))
+    few, many = (group_shares(rows, np.stack([TOPICS] * 20), 0.3)[:, 0].std() for rows in (one, two))
+    assert many < 0.5 * few
+
+
+def test_groups_are_values_or_spans():
+    groups = groups_of(["b", None, "a", "b", ""], "x")
+    assert (groups.names, groups.of.tolist(), groups.centres) == (["a", "b"], [1, -1, 0, 1, -1], None)
+    assert groups.sizes.tolist() == [1, 2]
+    years = groups_of(["10", 9, "9"], "year")
+    assert (years.names, years.of.tolist(), years.centres.tolist()) == (["9", "10"], [1, 0, 0], [9.0, 10.0])
+    spans = groups_of(list(range(100)), "n")
+    assert len(spans.names) == 8
+    assert spans.names[0] == "0 to 12"
+    assert spans.sizes.max() - spans.sizes.min() <= 1
+    days = groups_of(["2020-01-01", "2021-07-02", "2022-01-01T10:00:00"], "day", bins=3)
+    assert days.centres == pytest.approx([2020.0, 2021.5, 2022.0], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("values", "bins", "message"),
+    [
+        (["a"] * 5, None, "makes 1 groups"),
+        ([f"t{i}" for i in range(60)], None, r"makes 60 groups \('t0', .*; 2 to 50 can be compared"),
+        (["a", "b"], 3, "does not hold numbers or dates alone"),
+        ([None, None], None, "makes 0 groups"),
+    ],
+)
+def test_fields_that_make_no_groups_are_refused(values, bins, message):
+    with pytest.raises(InputError, match=message):
+        groups_of(values, "x", bins)
+
+
+def test_the_trend_is_the_slope_of_weighted_least_squares():
+    rng = np.random.default_rng(0)
+    shares, centres, sizes = rng.random((6, 4)), rng.random(6) * 10, rng.integers(1, 20, 6)
+    expected = [np.polyfit(centres, draw, 1, w=np.sqrt(sizes))[0] for draw in shares.T]
+    assert trend(shares, centres, sizes) == pytest.approx(np.array(expected))
