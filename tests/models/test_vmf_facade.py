@@ -137,7 +137,7 @@ def test_what_cannot_be_is_refused_in_one_line(x, settings, words):
     with pytest.raises(ValueError, match=words):
         VonMisesFisherMixture(**settings, **QUICK).fit(x)
     if "norm" in words:
-        VonMisesFisherMixture(normalise=True, **QUICK).fit(x)
+        VonMisesFisherMixture(2, normalise=True, **QUICK).fit(x)
 
 
 # scikit-learn's data has rows of zeros, which have no direction.

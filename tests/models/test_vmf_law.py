@@ -31,11 +31,16 @@ CASES = {
 
 BATCHES = {name: 1 + place % 4 for place, name in enumerate(CASES)}  # of one row to all four
 
+# What the others are made of, the quick ones have too: a background, a prior of the directions, one kappa.
+SLOW = {"two components", "a Dirichlet process, directions with a prior"}
+MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CASES]
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize("name", MARKED)
 def test_partitions_and_concentrations_have_the_law_of_enumeration(name):
     number, law = CASES[name]
-    draws = [vmf_problem.chain(copy.copy(number), law, seed, 1_000, BATCHES[name]) for seed in range(8)]
+    steps = 1_000 if name in SLOW else 600
+    draws = [vmf_problem.chain(copy.copy(number), law, seed, steps, BATCHES[name]) for seed in range(8)]
     expected = vmf_problem.expected(number, law)
     told = (expected != 0) & (expected != 1)
     found = np.array(draws)[:, 100:, told]
