@@ -18,7 +18,7 @@ from cases import MODELS
 from geodrift.data import Corpus
 from geodrift.driver import Length, sampled
 from geodrift.kernels import _streams
-from geodrift.kernels._streams import KernelStreams, PhiloxStreams, ReservedFold, SeededStreams
+from geodrift.kernels._stream_kinds import KernelStreams, PhiloxStreams, ReservedFold, SeededStreams
 from geodrift.models import create_run, document_rows, fit, make_chains, model_named
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models import spherical_admixture as sam
@@ -150,7 +150,7 @@ def test_streams_are_named_in_the_registry_alone():
             if name in makers:
                 found.add(path.relative_to(package).as_posix())
     # The second defines the kernels' streams; the third seeds with 128 random bits of a JAX key.
-    assert found == {"kernels/_streams.py", "kernels/_random_streams.py", "tuning/_pilot_data.py"}
+    assert found == {"kernels/_stream_kinds.py", "kernels/_random_streams.py", "tuning/_pilot_data.py"}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from geodrift.driver import sampled
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.dirichlet_process_mixture import Chain, Settings
 from geodrift.models.dirichlet_process_mixture._rows import as_rows
 from geodrift.models.dirichlet_process_mixture.scaled_counts._assignments import (

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from geodrift.driver import sampled
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler, _start, _sweeps

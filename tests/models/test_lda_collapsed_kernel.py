@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import LANES, padded
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource

@@ -10,7 +10,7 @@ from scipy.special import betaln
 from geodrift.estimators import Full
 from geodrift.kernels._normal_exponential import normal
 from geodrift.kernels._random_streams import open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import ExpandedMean, ExpandedNatural
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums

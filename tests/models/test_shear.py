@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from geodrift.distributions import host_log_normaliser
-from geodrift.kernels._streams import SAM_MIXTURES, Family
+from geodrift.kernels._stream_kinds import Family
+from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture import DocumentSource
 from geodrift.models.spherical_admixture.documents._document_states import (
     DocumentStates,

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int, Real
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential
 from geodrift.kernels._random_streams import open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 
 # Of a draw below this the quotient with any topic's sum is 0 in single precision, and in a cumulative sum

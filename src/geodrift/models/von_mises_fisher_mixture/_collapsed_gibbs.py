@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
 from geodrift.distributions._host_sample import host_sample
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
 from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sums

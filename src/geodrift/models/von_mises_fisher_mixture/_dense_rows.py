@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._conditional import BACKGROUND, Law, Sums
 from geodrift.models.von_mises_fisher_mixture._dense_kernel import redraw_dense
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, Rows, check_norms

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from threadpoolctl import ThreadpoolController
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._conditional import Law, Sums
 
 BLOCK = 64  # rows whose products are made at once: dense

@@ -5,7 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._assignment_kernel import redraw_block
 from geodrift.models.von_mises_fisher_mixture._conditional import STAYED, Block, Law, Sums
 from geodrift.models.von_mises_fisher_mixture._rows import SPARSE_BLOCK, Rows, check_norms

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels._random_streams import next_word, open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.kernels._vector_draw import draw_place, last_place
 from geodrift.models.dirichlet_process_mixture._rows import Rows

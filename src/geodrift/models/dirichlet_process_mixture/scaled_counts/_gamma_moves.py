@@ -15,7 +15,7 @@ from jaxtyping import Float
 from geodrift.kernels._cox_ingersoll_ross import log_move
 from geodrift.kernels._normal_exponential import normal
 from geodrift.kernels._random_streams import open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 
 _BLOCK = 512

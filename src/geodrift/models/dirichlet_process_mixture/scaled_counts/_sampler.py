@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels import _streams
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
@@ -239,7 +240,7 @@ class ScaledCounts(ClusterMove):
 
     def _compile(self) -> None:
         """Compile the kernels before the steps are timed."""
-        nothing, streams = self.source.rows(np.zeros(0, np.int64)), _streams.Family(0, 0, 0)
+        nothing, streams = self.source.rows(np.zeros(0, np.int64)), Family(0, 0, 0)
         table = np.ones((self.source.num_words + 1, 16), np.float32)
         draw_assignments(nothing, np.zeros(0), np.zeros(16), table, streams)
         gamma_moves(np.zeros(0), np.zeros(0), 0.1, True, streams)

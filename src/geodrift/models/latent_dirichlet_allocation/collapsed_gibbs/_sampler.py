@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -196,7 +197,7 @@ class CollapsedGibbs(TopicMove):
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
         nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, len(self.alpha)))
-        starts, streams = nothing.documents, _streams.Family(0, 0, 0)
+        starts, streams = nothing.documents, Family(0, 0, 0)
         topics, prior = one[:0].astype(np.float32), self.document_prior
         gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
         tokens = kernel.gather(starts, starts, self.assignments)

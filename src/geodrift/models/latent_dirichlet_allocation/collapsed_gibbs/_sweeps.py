@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import sweep_two_groups
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch

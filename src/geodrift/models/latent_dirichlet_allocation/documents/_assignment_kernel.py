@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt
 
 from geodrift.kernels._random_streams import next_word, open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 

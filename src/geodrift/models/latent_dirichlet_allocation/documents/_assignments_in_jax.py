@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt
 
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 SHORTEST = 16  # tokens: documents are padded to this or to a power of two

@@ -5,7 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int, Real
 
-from geodrift.kernels._streams import KernelStreams
+from geodrift.kernels._stream_kinds import KernelStreams
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
     gibbs_sweeps,
     prior_tables,

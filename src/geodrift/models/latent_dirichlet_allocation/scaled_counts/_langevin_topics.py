@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from geodrift.kernels._normal_exponential import normal
 from geodrift.kernels._random_streams import open_member
-from geodrift.kernels._streams import Family
+from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._cir_topics import BLOCK
 

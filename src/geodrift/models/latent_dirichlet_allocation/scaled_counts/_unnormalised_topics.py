@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
-from geodrift.kernels._streams import LDA_MOMENTA_START, LDA_TOPIC_MOVES, LDA_TOPIC_SUMS, Family
+from geodrift.kernels._stream_kinds import Family
+from geodrift.kernels._streams import LDA_MOMENTA_START, LDA_TOPIC_MOVES, LDA_TOPIC_SUMS
 from geodrift.models.latent_dirichlet_allocation._topics import draw_sums
 from geodrift.models.latent_dirichlet_allocation.scaled_counts import _cir_topics, _langevin_topics
 

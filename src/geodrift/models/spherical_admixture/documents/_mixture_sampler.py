@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.kernels._streams import KernelStreams
+from geodrift.kernels._stream_kinds import KernelStreams
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
 

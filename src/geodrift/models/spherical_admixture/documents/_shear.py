@@ -32,7 +32,8 @@ from scipy.interpolate import CubicHermiteSpline
 
 from geodrift.distributions import host_log_normaliser, host_mean_resultant_length
 from geodrift.kernels._random_streams import open_member
-from geodrift.kernels._streams import SAM_SHEAR_MOVES, Family
+from geodrift.kernels._stream_kinds import Family
+from geodrift.kernels._streams import SAM_SHEAR_MOVES
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates
 from geodrift.models.spherical_admixture.documents._shear_kernel import (
     ShearConstants,
