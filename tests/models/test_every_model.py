@@ -133,7 +133,7 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     scores = json.loads(call("evaluate", run, test, "--json", "--draws", 4))
     assert all(np.isfinite(value) for value in scores.values() if isinstance(value, float))
     sentence = call("evaluate", run, test, "--draws", 4)
-    assert sentence.count("\n") < 5
+    assert sentence.count("\n") < 6
     call("transform", run, test, "--out", tmp_path / "w.npz")
     call("transform", run, test, "--out", tmp_path / "w.csv", "--long")
     with np.load(tmp_path / "w.npz") as weights, (tmp_path / "w.csv").open() as table:
