@@ -12,6 +12,7 @@ from geodrift.models import VonMisesFisherMixture
 from geodrift.models.von_mises_fisher_mixture import Settings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._shared_clusters import NUMBERS, shared_clusters
 
 QUICK = {"n_passes": 12, "n_draws": 5, "n_chains": 2, "random_state": 0}
 
@@ -73,6 +74,45 @@ def test_density_integrates_to_one(simulated):
     drawn = model.sample(4_000)
     weights = density / density.sum()
     assert np.abs(drawn.mean(axis=0) - weights @ points).max() < 0.04
+
+
+def test_findings_tell_each_cluster_and_that_the_chains_share_it(fitted, simulated):
+    _, truth = simulated
+    parts, verdict, _ = fitted.findings()
+    assert [part["cluster"] for part in parts] == [0, 1, 2, 3]
+    assert all(part["shared"] and part["found"] == part["chains"] == 2 for part in parts)
+    for part, share in zip(parts, [0.4, 0.3, 0.2, 0.1], strict=True):
+        # Its label is that of the rows which were drawn from it.
+        assert (fitted.labels_ == part["label"])[truth == 4 - round(10 * share)].mean() > 0.95
+        assert part["weight_low"] < part["weight"] < part["weight_high"]
+        assert part["weight"] == pytest.approx(share, abs=0.05)
+        assert part["concentration_low"] < part["concentration"] < part["concentration_high"]
+        assert part["concentration"] == pytest.approx(60, rel=0.3)
+    assert str(verdict).startswith("4 of 4 clusters were found by all 2 chains")
+
+
+@pytest.mark.parametrize("chains", [2, 4])
+def test_chains_without_a_cluster_do_not_agree_that_it_is_there(chains):
+    """All chains but the last have two clusters; it has a third, which is found by that one chain."""
+    rng, shape, rows = np.random.default_rng(6), (chains, 6), np.repeat([0, 1, 2], 20)
+    axes = np.tile(np.eye(8)[[0, 1, 2]], (chains * 6, 1))
+    found = {
+        "directions": host_sample(rng, 1e4 * axes).reshape(*shape, 3, 8),
+        "weights": np.tile([0.4, 0.35, 0.25], (*shape, 1)),
+        "concentrations": rng.uniform(40, 60, (*shape, 3)),
+        "labels": np.tile(np.arange(3), (*shape, 1)),
+        "assignments": np.tile(rows, (*shape, 1)),
+    } | {name: rng.normal(size=shape) for name in NUMBERS}
+    for name in ("directions", "weights", "concentrations"):
+        found[name][:-1, :, 2] = np.nan
+    found["assignments"][:-1][:, :, rows == 2] = 1
+    parts, verdict, _ = shared_clusters(found, rows)
+    assert [part["label"] for part in parts] == [0, 1, 2]
+    assert verdict.found == [part["found"] for part in parts] == [chains, chains, 1]
+    assert verdict.shared == [0, 1]
+    assert parts[2]["weight"] == pytest.approx(0.25)
+    assert parts[2]["weight_low"] is None
+    assert parts[2]["concentration_low"] is None
 
 
 def test_outliers_go_to_the_background():

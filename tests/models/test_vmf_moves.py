@@ -42,7 +42,7 @@ def test_splits_and_merges_leave_the_law_of_enumeration(name, monkeypatch):
     """Two of them between redraws of a single row: most of the mixing is theirs."""
     monkeypatch.setattr(_split_merge, "SCANS", 1)
     number, law = MOVED[name]
-    steps = 600 if name in SLOW else 400
+    steps = 600 if name in SLOW else 300
     draws = [vmf_problem.chain(copy.copy(number), law, seed, steps, 1, moves=2) for seed in range(8)]
     expected = vmf_problem.expected(number, law)
     told = (expected != 0) & (expected != 1)

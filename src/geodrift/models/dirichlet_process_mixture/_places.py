@@ -14,8 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from geodrift.models.kit._agreement import Agreement, aligned
-from geodrift.models.kit._relations import Relation
+from geodrift.models.kit._agreement import Agreement, aligned, of_places
 
 LEAST_SHARE = 0.01  # of the rows, from which on a cluster is told of
 VARIABLES = ("clusters", "cluster_weights", "cluster_sizes")
@@ -65,19 +64,6 @@ def told(
 def agreement_of(draws: Mapping[str, np.ndarray], given: bool) -> Agreement:
     """How far the chains agree on the clusters that are told of."""
     return told(draws, given)[1]
-
-
-def of_places(agreed: Agreement, places: np.ndarray) -> Agreement:
-    """The agreement on some places, in their order."""
-    now = {int(place): number for number, place in enumerate(places)}
-    relations = [
-        Relation(now[each.place], each.kind, None if each.partner is None else now[each.partner], each.chains)
-        for each in agreed.relations
-        if each.place in now and (each.partner is None or each.partner in now)
-    ]
-    return agreed._replace(
-        orders=agreed.orders[:, :, places], cosines=agreed.cosines[:, places], relations=relations
-    )
 
 
 def numbers_above(sizes: Float[np.ndarray, "C N K"], least: float = LEAST_SHARE) -> np.ndarray:

@@ -131,6 +131,19 @@ def with_intervals_of_shared(
     return weights | {name: values.astype(weights[name].dtype) for name, values in ends.items()}
 
 
+def of_places(agreed: Agreement, places: np.ndarray) -> Agreement:
+    """The agreement on some places, in their order."""
+    now = {int(place): number for number, place in enumerate(places)}
+    relations = [
+        Relation(now[each.place], each.kind, None if each.partner is None else now[each.partner], each.chains)
+        for each in agreed.relations
+        if each.place in now and (each.partner is None or each.partner in now)
+    ]
+    return agreed._replace(
+        orders=agreed.orders[:, :, places], cosines=agreed.cosines[:, places], relations=relations
+    )
+
+
 def _places(means: Float[np.ndarray, "C K V"]) -> Int[np.ndarray, "C K"]:
     """For each chain the component that belongs in each place.
 

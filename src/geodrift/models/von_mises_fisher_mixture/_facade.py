@@ -13,16 +13,17 @@ from geodrift.data import as_csr
 from geodrift.distributions._host_sample import host_sample
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
-from geodrift.models.clusters import ClusterCount, cluster_count, coclustering, point_partition
+from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
 from geodrift.models.clusters._labels import compact
 from geodrift.models.clusters._membership import shares_of_reference
+from geodrift.models.kit._answers import Findings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._partition import partition_of
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
 from geodrift.models.von_mises_fisher_mixture._settings import AUTO, Settings
-
-SEARCHED = 100  # draws, at most, that the point partition is sought for
+from geodrift.models.von_mises_fisher_mixture._shared_clusters import shared_clusters
 
 
 class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
@@ -133,7 +134,7 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
         self.cluster_count_: ClusterCount = cluster_count(flat)
-        self.labels_ = self._partition(flat)
+        self.labels_ = partition_of(flat, bool(settings.background))
         return self
 
     def predict(self, X: Any) -> Int[np.ndarray, " N"]:
@@ -193,6 +194,16 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         check_is_fitted(self)
         return coclustering(self._flat_assignments(), pairs)
 
+    def findings(self) -> Findings:
+        """The clusters of all chains by decreasing weight, and what may be believed of them.
+
+        Of each cluster that has 1% of the weight: its ``label`` in ``labels_``, by how many of the ``chains``
+        it was ``found``, whether it is ``shared``, its weight and concentration, with the ends of 90%
+        intervals where it is shared or there is one chain, else None. ``print(model.findings().verdict)``.
+        """
+        check_is_fitted(self)
+        return shared_clusters(self.draws_, self.labels_)
+
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         if sp.issparse(X):
             X = as_csr(X, "X")
@@ -224,19 +235,6 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
 
     def _clusters(self) -> int:
         return int(self.labels_.max()) + 1
-
-    def _partition(self, draws: Int[np.ndarray, "N row"]) -> Int[np.ndarray, " row"]:
-        some = draws[np.linspace(0, len(draws) - 1, min(SEARCHED, len(draws))).astype(int)]
-        if not self.settings_.background:
-            return point_partition(some)
-        outside = (draws < 0).mean(axis=0) > 0.5
-        labels = np.full(draws.shape[1], -1)
-        if not outside.all():
-            # A row that is outside in one draw is a cluster of its own there.
-            inside = some[:, ~outside].astype(np.int64)
-            alone = inside.max() + 1 + np.arange(inside.shape[1])
-            labels[~outside] = point_partition(np.where(inside < 0, alone, inside))
-        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
