@@ -14,13 +14,13 @@ from geodrift.distributions._host_sample import host_sample
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering, point_partition
-from geodrift.models.clusters._labels import compact
+from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
-from geodrift.models.von_mises_fisher_mixture._settings import AUTO, Settings
+from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
 SEARCHED = 100  # draws, at most, that the point partition is sought for
 
