@@ -15,7 +15,12 @@ EXECUTED = sorted(
     if "```python exec" in page.read_text(encoding="utf-8")
 )
 # Below, and in tests/recipe/test_page.py.
-TESTED = ("tutorials/lda.md", "how-to/read-a-corpus.md", "how-to/invent-a-sampler.md")
+TESTED = (
+    "tutorials/lda.md",
+    "tutorials/categorical-records.md",
+    "how-to/read-a-corpus.md",
+    "how-to/invent-a-sampler.md",
+)
 
 
 def run_page(name):
@@ -72,6 +77,20 @@ def test_the_lda_tutorial_finds_the_themes_that_it_planted():
     perplexity = model.perplexity(names["counts"][250:])
     assert 0.97 * ideal < perplexity < 1.15 * ideal
     assert perplexity < names["stream"].perplexity(names["counts"][250:]) < 21
+
+
+def test_the_page_on_records_is_sure_of_its_groups_and_unsure_of_few_records():
+    names, _ = run_page("tutorials/categorical-records.md")
+    told = names["model"].number_of_clusters()
+    assert (told["low"], told["high"]) == (3, 3)
+    few = names["few"].number_of_clusters(0.05)
+    assert few["low"] < 3 <= few["high"]
+    best, right = names["best"], names["right"]
+    assert right[best > 0.95].mean() > 0.98
+    assert 0.3 < right[best < 0.8].mean() < 0.9
+    together, same = names["together"], names["same"]
+    assert together[same].mean() > 0.9
+    assert together[~same].mean() < 0.1
 
 
 def test_the_page_on_corpora_shows_the_error_that_it_speaks_of():

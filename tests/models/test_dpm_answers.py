@@ -66,10 +66,55 @@ def test_rows_of_one_cluster_are_together_in_the_stored_assignments(fitted):
     model, _, groups = fitted
     draws = model.assignment_draws_
     assert draws.shape == (40, 600)
-    together = (draws[:, :, None] == draws[:, None, :]).mean(axis=0)
-    same = groups[:, None] == groups
+    pairs = np.stack(np.triu_indices(len(groups), 1), axis=1)
+    together = model.coclustering(pairs)
+    assert together[7] == (draws[:, pairs[7, 0]] == draws[:, pairs[7, 1]]).mean()
+    same = groups[pairs[:, 0]] == groups[pairs[:, 1]]
     assert together[same].mean() > 0.9
     assert together[~same].mean() < 0.1
+
+
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_a_partition_of_the_rows_is_that_of_the_groups(fitted, loss):
+    model, _, groups = fitted
+    labels = model.point_partition(loss)
+    assert labels.shape == groups.shape
+    assert (labels == groups).mean() > 0.95
+    with pytest.raises(ValueError, match="loss must be one of vi, binder, got 'x'"):
+        model.point_partition("x")
+
+
+def test_without_stored_assignments_the_error_says_what_to_do():
+    model = DirichletProcessMixture(n_steps=10, n_chains=1, n_draws=2).fit(np.eye(3))
+    for ask in (model.point_partition, lambda: model.coclustering([[0, 1]])):
+        with pytest.raises(ValueError, match="fit with store_assignments=True"):
+            ask()
+
+
+def test_auto_is_another_way_to_say_nothing(call, tmp_path):
+    rows, _ = three_groups(60, 2)
+    lengths = {"n_steps": 20, "n_draws": 5, "n_chains": 1, "random_state": 0}
+    auto, none = (DirichletProcessMixture(k, **lengths).fit(rows) for k in ("auto", None))
+    assert np.array_equal(auto.cluster_draws_, none.cluster_draws_)
+    assert auto.predict_proba(rows).shape[1] == auto.cluster_draws_.shape[1] + 1
+    sp.save_npz(tmp_path / "rows.npz", rows)
+    run = tmp_path / "run"
+    call(
+        "fit",
+        "dpm",
+        tmp_path / "rows.npz",
+        "--run",
+        run,
+        "--clusters=auto",
+        "--steps=30",
+        "--draws=5",
+        "--seed=1",
+    )
+    assert "Number of clusters, 90%" in call("clusters", run)
+
+
+def test_exactly_the_share_is_not_above_it():
+    assert _places.numbers_above(np.array([[[0.9, 0.05, 0.01, np.nan]]], np.float32), 0.05).tolist() == [[1]]
 
 
 def test_the_density_of_all_rows_of_a_length_is_one(fitted):
@@ -139,6 +184,11 @@ def test_the_commands_of_a_process_whose_number_of_clusters_is_sampled(call, tmp
     [
         ({"method": "gibbs", "step_size": 0.1}, "step_size is 0.1 but method is 'gibbs'"),
         ({"method": "scir", "n_clusters": 3}, "n_clusters is 3 but method is 'scir'"),
+        (
+            {"n_clusters": "many"},
+            "n_clusters must be a whole number from 1 to 65536, or auto or None, got 'many'",
+        ),
+        ({"n_clusters": 0}, "n_clusters must be a whole number from 1"),
         ({"cluster_word_prior": 0.0}, "cluster_word_prior must be a number from"),
     ],
 )

@@ -48,7 +48,11 @@ def cluster_count(assignments: Any, share: float = 0.01) -> ClusterCount:
     for draw in labels:
         _, sizes = np.unique(draw[draw >= 0], return_counts=True)
         found.append(int((sizes > share * labels.shape[1]).sum()))
-    draws = np.array(found)
+    return law_of_count(np.array(found), share)
+
+
+def law_of_count(draws: Int[np.ndarray, " N"], share: float) -> ClusterCount:
+    """The law of the number of clusters above a share of the rows, of the number in each draw."""
     values, counts = np.unique(draws, return_counts=True)
     low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
     return ClusterCount(share, values, counts / len(draws), int(low), int(high), draws)

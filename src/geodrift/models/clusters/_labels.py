@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+AUTO = "auto"  # in the place of a number of clusters: it is inferred
+
 
 def checked_assignments(assignments: Any) -> Int[np.ndarray, "N D"]:
     """Draws of assignments, [draw, row], as an array of whole numbers.

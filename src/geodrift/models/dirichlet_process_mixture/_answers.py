@@ -8,44 +8,36 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
+from geodrift.models.clusters._cluster_count import law_of_count
 from geodrift.models.dirichlet_process_mixture import _places
 from geodrift.models.dirichlet_process_mixture._chain import Chain
+from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import ComponentAnswers, Draws
-from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.kit._verdict import Verdict
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
 
 
-def spaced(number: int, most: int) -> np.ndarray:
-    """At most so many of the numbers below ``number``, evenly spaced."""
-    return np.linspace(0, number - 1, min(most, number)).astype(int)
-
-
-def law_of_number(numbers: np.ndarray, name: str, of: str) -> dict[str, Any]:
+def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
     """The posterior of a number of clusters, for JSON.
 
     Args:
         numbers: Of all draws.
         name: Of the number.
-        of: What is counted, in words.
+        share: Of the rows, above which a cluster counts.
     """
-    values, counts = np.unique(numbers, return_counts=True)
-    low, high = np.quantile(numbers, INTERVAL, method="inverted_cdf")
-    probabilities = {
-        int(value): float(count) / numbers.size for value, count in zip(values, counts, strict=True)
-    }
+    law = law_of_count(numbers.ravel(), share)
     return {
         "name": name,
-        "of": of,
-        "mean": float(numbers.mean()),
-        "low": int(low),
-        "high": int(high),
-        "probabilities": probabilities,
+        "of": f"more than {100 * share:g}% of the rows" if share else "any row",
+        "mean": float(law.draws.mean()),
+        "low": law.low,
+        "high": law.high,
+        "probabilities": {int(n): float(p) for n, p in zip(law.values, law.probabilities, strict=True)},
     }
 
 
@@ -66,12 +58,10 @@ class DirichletProcessAnswers(ComponentAnswers):
         """Each cluster's words and share of the rows, and how many clusters there are."""
         found = super().summarise(run, top)
         posterior = run.draws["posterior"].to_dataset()
-        least = f"at least {_places.LEAST_SHARE:.0%} of the rows"
+        above = _places.numbers_above(posterior[self.sizes].values)
         numbers = [
-            law_of_number(posterior["number_of_clusters"].values, "number_of_clusters", "any row"),
-            law_of_number(
-                _places.numbers_above(posterior[self.sizes].values), "number_of_clusters_above", least
-            ),
+            law_of_number(posterior["number_of_clusters"].values, "number_of_clusters"),
+            law_of_number(above, "number_of_clusters_above", _places.LEAST_SHARE),
         ]
         return found._replace(numbers=numbers)
 
@@ -112,7 +102,7 @@ class DirichletProcessAnswers(ComponentAnswers):
         agreed, given = self.aligned(run)[1], _given(run)
         posterior = run.draws["posterior"].to_dataset()
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
-        chosen = spaced(len(orders), TRANSFORM_DRAWS)
+        chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
         flat = {
             name: posterior[name].values.reshape(-1, *posterior[name].shape[2:])[chosen]
             for name in ("clusters", "cluster_weights", "new_weight")
@@ -142,7 +132,7 @@ class DirichletProcessAnswers(ComponentAnswers):
 
 
 def _given(run: Run) -> bool:
-    return run.config["settings"]["n_clusters"] is not None
+    return Settings.from_dict(run.config["settings"]).given is not None
 
 
 def with_rest(agreed: Agreement) -> Agreement:

@@ -66,7 +66,7 @@ class Chain(ModelChain):
     @property
     def variables(self) -> dict[str, Variable]:
         """Clusters, of which there are as many as a draw has, and numbers that no order of them changes."""
-        size, num_words = self.settings.n_clusters, self.source.num_words
+        size, num_words = self.settings.given, self.source.num_words
         found = {
             "clusters": Variable(("cluster", "word"), (size, num_words), "float32"),
             "cluster_weights": Variable(("cluster",), (size,), "float32"),

@@ -12,14 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from geodrift.driver import sampled
 from geodrift.kernels._streams import DPM_SAMPLE
 from geodrift.models.dirichlet_process_mixture import _places
-from geodrift.models.dirichlet_process_mixture._answers import (
-    TRANSFORM_DRAWS,
-    law_of_number,
-    spaced,
-    with_rest,
-)
+from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS, law_of_number, with_rest
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
+from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
@@ -34,14 +30,14 @@ if TYPE_CHECKING:
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
 
-class DirichletProcessMixture(Facade):
+class DirichletProcessMixture(StoredAssignments, Facade):
     """Clusters of rows of counts, as many as the rows ask for, with a posterior.
 
     D rows, V words. What each setting is and may be stands on the page of settings. Clusters that have less
     than 1% of the rows are not told of one by one, unless the number of clusters is given.
 
     Args:
-        n_clusters: K; None: a Dirichlet process, whose number of clusters is sampled.
+        n_clusters: K; None or "auto": a Dirichlet process, whose number of clusters is sampled.
         cluster_word_prior: a0, each word's Dirichlet parameter in a cluster.
         concentration: alpha; None: drawn with the clusters.
         method: "gibbs", exact; "scir" or "sgrld", the papers' minibatch methods.
@@ -77,7 +73,7 @@ class DirichletProcessMixture(Facade):
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = None,
         *,
         cluster_word_prior: float = 0.5,
         concentration: float | None = None,
@@ -120,7 +116,7 @@ class DirichletProcessMixture(Facade):
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
         draws = sampled(chains, steps)
-        told, self.agreement_ = _places.told(draws, settings.n_clusters is not None)
+        told, self.agreement_ = _places.told(draws, settings.given is not None)
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in told.items()}
         self.settings_ = settings
         self.cluster_draws_, self.cluster_weight_draws_ = flat["clusters"], flat["cluster_weights"]
@@ -177,13 +173,13 @@ class DirichletProcessMixture(Facade):
         return sampled_rows(n_samples, self._draws, self._orders(), self._lengths, prior, rng)
 
     def number_of_clusters(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:
-        """The posterior of how many clusters have at least the share ``least`` of the rows.
+        """The posterior of how many clusters have more than the share ``least`` of the rows.
 
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
         """
         check_is_fitted(self)
         numbers = _places.numbers_above(self._draws["cluster_sizes"][None], least)
-        return law_of_number(numbers, "number_of_clusters_above", f"{least:.2%} of the rows")
+        return law_of_number(numbers, "number_of_clusters_above", least)
 
     def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
         """Each cluster's words and share of the rows, and by how many chains it was found.
@@ -225,7 +221,7 @@ class DirichletProcessMixture(Facade):
 
     @property
     def _given(self) -> bool:
-        return self.settings_.n_clusters is not None
+        return self.settings_.given is not None
 
     def _orders(self) -> Int[np.ndarray, "N K"]:
         """For each draw and each place, the number of the draw's cluster."""
@@ -237,12 +233,10 @@ class DirichletProcessMixture(Facade):
 
     def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
         orders = self._orders()
-        chosen = spaced(len(orders), TRANSFORM_DRAWS)
+        chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
         clusters, weights = self._draws["clusters"][chosen], self._draws["cluster_weights"][chosen]
-        draws, prior = (
-            (clusters, weights, self._draws["new_weight"][chosen]),
-            self.settings_.cluster_word_prior,
-        )
+        draws = clusters, weights, self._draws["new_weight"][chosen]
+        prior = self.settings_.cluster_word_prior
         return membership(rows, draws, prior, places=orders[chosen], others=not self._given)
 
     def _labels(self, probabilities: Float[np.ndarray, "D K"]) -> Int[np.ndarray, " D"]:

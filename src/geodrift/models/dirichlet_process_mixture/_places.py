@@ -67,5 +67,13 @@ def agreement_of(draws: Mapping[str, np.ndarray], given: bool) -> Agreement:
 
 
 def numbers_above(sizes: Float[np.ndarray, "C N K"], least: float = LEAST_SHARE) -> np.ndarray:
-    """How many clusters of each draw have at least a share of the rows, [chain, draw]."""
-    return (np.nan_to_num(sizes) >= least).sum(axis=2)
+    """How many clusters of each draw have more than a share of the rows, [chain, draw].
+
+    Sizes are stored in single precision, in which the share is compared.
+    """
+    return (np.nan_to_num(sizes) > np.float32(least)).sum(axis=2)
+
+
+def spaced(number: int, most: int) -> np.ndarray:
+    """At most so many of the numbers below ``number``, evenly spaced."""
+    return np.linspace(0, number - 1, min(most, number)).astype(int)

@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from geodrift.models.kit._allowed import Between, OneOf, Whole, YesNo
+from geodrift.models.clusters._labels import AUTO
+from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
 
 MAX_CLUSTERS = 2**16
@@ -14,11 +15,11 @@ METHODS = ("gibbs", "scir", "sgrld")
 class Settings(ModelSettings):
     """What is fixed while the clusters are sampled."""
 
-    n_clusters: int | None = setting(
+    n_clusters: int | str | None = setting(
         None,
-        Whole(1, MAX_CLUSTERS),
-        "K, the number of clusters, whose weights are Dirichlet(alpha / K); by default as many as the rows"
-        " ask for, by a Dirichlet process of concentration alpha.",
+        WholeOr(AUTO, MAX_CLUSTERS),
+        "K, the number of clusters, whose weights are Dirichlet(alpha / K); auto, or nothing: as many as the"
+        " rows ask for, by a Dirichlet process of concentration alpha.",
         option="clusters",
     )
     cluster_word_prior: float = setting(
@@ -50,6 +51,11 @@ class Settings(ModelSettings):
         False, YesNo(), "Whether draws hold the cluster of every row, 4 bytes each."
     )
 
+    @property
+    def given(self) -> int | None:
+        """The number of clusters; None where it is inferred."""
+        return None if self.n_clusters is None or self.n_clusters == AUTO else int(self.n_clusters)
+
     def check_together(self) -> None:
         """Raise ValueError where values do not go together."""
         if self.method == "gibbs" and self.step_size is not None:
@@ -57,7 +63,7 @@ class Settings(ModelSettings):
                 f"step_size is {self.step_size!r} but method is 'gibbs', which has none: leave it out, or use"
                 " method 'scir' or 'sgrld'"
             )
-        if self.method != "gibbs" and self.n_clusters is not None:
+        if self.method != "gibbs" and self.given is not None:
             raise ValueError(
                 f"n_clusters is {self.n_clusters!r} but method is {self.method!r}, which samples their "
                 "number: leave it out, or use method 'gibbs'"

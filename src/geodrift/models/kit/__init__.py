@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._allowed import OneOf as OneOf
     from geodrift.models.kit._allowed import Share as Share
     from geodrift.models.kit._allowed import Whole as Whole
+    from geodrift.models.kit._allowed import WholeOr as WholeOr
     from geodrift.models.kit._allowed import YesNo as YesNo
     from geodrift.models.kit._answers import Answers as Answers
     from geodrift.models.kit._chain import ModelChain as ModelChain

@@ -67,6 +67,28 @@ class Whole:
 
 
 @dataclasses.dataclass(frozen=True)
+class WholeOr:
+    """Whole numbers from 1, or a word."""
+
+    word: str
+    most: int
+    kind = str
+
+    @property
+    def text(self) -> str:
+        """What is allowed, in words."""
+        return f"{Whole(1, self.most).text}, or {self.word}"
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is allowed."""
+        return value == self.word if isinstance(value, str) else Whole(1, self.most).holds(value)
+
+    def read(self, typed: Any) -> Any:
+        """The number, or the word; what is neither as it is, to be refused."""
+        return _number(int, typed)
+
+
+@dataclasses.dataclass(frozen=True)
 class Between:
     """Numbers from one to another, both included: beyond them the model cannot be computed."""
 

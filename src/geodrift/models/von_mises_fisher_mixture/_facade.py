@@ -14,7 +14,7 @@ from geodrift.distributions._host_sample import host_sample
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
-from geodrift.models.clusters._labels import compact
+from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
 from geodrift.models.kit._answers import Findings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
@@ -22,7 +22,7 @@ from geodrift.models.von_mises_fisher_mixture._partition import partition_of
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
-from geodrift.models.von_mises_fisher_mixture._settings import AUTO, Settings
+from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._shared_clusters import shared_clusters
 
 

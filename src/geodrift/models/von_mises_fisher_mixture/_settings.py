@@ -1,9 +1,9 @@
 """Settings of von Mises-Fisher mixtures."""
 
 import dataclasses
-from typing import Any
 
-from geodrift.models.kit._allowed import Between, OneOf, Whole, YesNo
+from geodrift.models.clusters._labels import AUTO
+from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
 from geodrift.models.von_mises_fisher_mixture._cluster_number import (
     ClusterNumber,
@@ -13,26 +13,9 @@ from geodrift.models.von_mises_fisher_mixture._cluster_number import (
 )
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
 
-AUTO = "auto"
 NUMBER_PRIORS = ("finite mixtures", "Dirichlet process")
 MOST_CLUSTERS = 2**15
 LARGEST = 1e6  # kappa: rows in single precision do not tell larger ones apart
-
-
-@dataclasses.dataclass(frozen=True)
-class WholeOrAuto:
-    """Whole numbers from 1, or the word auto."""
-
-    kind = str
-    text = f"a whole number from 1 to {MOST_CLUSTERS}, or {AUTO}"
-
-    def holds(self, value: Any) -> bool:
-        """Whether a value is allowed."""
-        return value == AUTO if isinstance(value, str) else Whole(1, MOST_CLUSTERS).holds(value)
-
-    def read(self, typed: Any) -> Any:
-        """The number, or the word."""
-        return typed if typed == AUTO else Whole(1).read(typed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +23,10 @@ class Settings(ModelSettings):
     """What is fixed while clusters are sampled."""
 
     n_clusters: int | str = setting(
-        AUTO, WholeOrAuto(), "K, the number of clusters; auto: it is inferred.", option="clusters"
+        AUTO,
+        WholeOr(AUTO, MOST_CLUSTERS),
+        "K, the number of clusters; auto: it is inferred.",
+        option="clusters",
     )
     number_prior: str = setting(
         "finite mixtures",

@@ -47,7 +47,7 @@ class CollapsedGibbs(ClusterMove):
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
         self.batch_size = min(settings.batch_size or BATCH, source.num_rows)
         self.start_size = min(source.num_rows, max(self.batch_size, LEAST_START))
-        self.given = settings.n_clusters or 0
+        self.given = settings.given or 0
         first = self.given or min(FIRST_CLUSTERS, source.num_rows) + 1
         self.concentration = 1.0 if settings.concentration is None else float(settings.concentration)
         self.assignments = np.full(source.num_rows, UNSEATED, np.int32)
