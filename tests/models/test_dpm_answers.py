@@ -200,3 +200,19 @@ def test_settings_that_do_not_go_together_are_refused(settings, message):
 def test_fractions_are_refused():
     with pytest.raises(ValueError, match="counts must be whole numbers"):
         DirichletProcessMixture(n_steps=10).fit(np.full((3, 3), 0.5))
+
+
+def test_chains_that_lack_a_cluster_do_not_agree_that_it_is_there():
+    """Three clusters in one chain, of four; the others have two."""
+    rng, laws = np.random.default_rng(0), np.full((3, 30), 1e-3)
+    for cluster in range(3):
+        laws[cluster, 10 * cluster : 10 * cluster + 10] += 1
+    laws /= laws.sum(axis=1, keepdims=True)
+    clusters = np.array([[[rng.dirichlet(2000 * law) for law in laws] for _ in range(6)] for _ in range(4)])
+    weights = np.tile([0.4, 0.35, 0.25], (4, 6, 1))
+    clusters[1:, :, 2], weights[1:, :, 2] = np.nan, np.nan
+    draws = {"clusters": clusters, "cluster_weights": weights, "cluster_sizes": weights}
+    found, agreed = _places.told(draws, False)
+    assert agreed.found.sum(axis=0).tolist() == [4, 4, 1]
+    assert agreed.shared.tolist() == [True, True, False]
+    assert found["clusters"].shape == clusters.shape

@@ -40,6 +40,44 @@ def candidates(
     return first
 
 
+def with_own_words(first: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Empty clusters made of a word of their own and their chain's, which is added to the vocabulary.
+
+    Else they would resemble one another, and chains that lack a cluster agree that they have found it.
+
+    Args:
+        first: From `candidates`.
+    """
+    empty = first["cluster_weights"] == 0
+    number, width = empty.shape[2], int(empty.sum(axis=2).max())
+    clusters = np.where(empty[..., None], 0.0, first["clusters"]).astype(first["clusters"].dtype)
+    own = np.zeros((*empty.shape, len(empty) * width), clusters.dtype)
+    chain, draw, place = np.nonzero(empty)
+    own[chain, draw, place, chain * width + place - (number - width)] = 1.0
+    return {**first, "clusters": np.concatenate([clusters, own], axis=3)}
+
+
+def of_present(ordered: Mapping[str, np.ndarray], agreed: Agreement) -> Agreement:
+    """The agreement where no chain represents a place that is empty in most of its draws.
+
+    That happens only where no two chains agree: the place is then that of the chain in which the cluster has
+    the largest weight.
+
+    Args:
+        ordered: From `with_own_words`, in the order of the agreement.
+        agreed: Of these.
+    """
+    weights = ordered["cluster_weights"]
+    empty = np.flatnonzero((agreed.found & ((weights > 0).mean(axis=1) <= 0.5)).any(axis=0))
+    cosines = agreed.cosines.copy()
+    for place in empty:
+        means = np.sqrt(ordered["clusters"][:, :, place]).mean(axis=1)
+        means /= np.linalg.norm(means, axis=1, keepdims=True)
+        cosines[:, place] = means @ means[weights[:, :, place].mean(axis=1).argmax()]
+    relations = [each for each in agreed.relations if each.place not in empty]
+    return agreed._replace(cosines=cosines, relations=relations)
+
+
 def told(
     draws: Mapping[str, np.ndarray], given: bool, least: float = LEAST_SHARE
 ) -> tuple[dict[str, np.ndarray], Agreement]:
@@ -53,7 +91,12 @@ def told(
     Returns:
         The variables by name, [chain, draw, place, ...], and how far the chains agree.
     """
-    ordered, agreed = aligned(candidates(draws, given, least), "clusters", np.sqrt)
+    first = candidates(draws, given, least)
+    words = first["clusters"].shape[3]
+    ordered, agreed = aligned(with_own_words(first), "clusters", np.sqrt)
+    agreed = of_present(ordered, agreed)
+    ordered["clusters"] = np.array(ordered["clusters"][..., :words])
+    ordered["clusters"][ordered["cluster_weights"] == 0] = 1.0 / words
     sizes = ordered["cluster_sizes"].mean(axis=(0, 1))
     places = np.argsort(-sizes, kind="stable")
     if not given:
