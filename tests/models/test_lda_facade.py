@@ -174,7 +174,8 @@ def test_scikit_learn_s_checks_fail_as_told_and_no_others():
     estimator = LatentDirichletAllocation(2, n_steps=10, n_draws=5, n_chains=1)
     results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "xfail"}
-    assert failed == set(EXPECTED_FAILED_CHECKS)
+    # An older scikit-learn lacks some checks.
+    assert failed == set(EXPECTED_FAILED_CHECKS) & {result["check_name"] for result in results}
 
 
 def test_data_frames_give_the_words_and_take_the_topics(fitted):

@@ -35,8 +35,8 @@ class CorpusConstructors(StoredCorpus):
         *,
         signed: bool = False,
         made: dict[str, Any] | None = None,
-        ids: Sequence[Any] | None = None,
-        fields: Mapping[str, Sequence[Any]] | None = None,
+        ids: Sequence[Any] | np.ndarray | None = None,
+        fields: Any = None,
     ) -> Self:
         """Make a corpus from a matrix of counts, documents by words; no column is dropped or moved.
 

@@ -3,7 +3,7 @@
 import io
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -93,9 +93,7 @@ class DocumentWriter:
         self._stream, self._ends, self._end = None, array("q"), 0
 
 
-def table_of(
-    number: int, ids: Sequence[Any] | None, fields: Mapping[str, Sequence[Any]] | None
-) -> DocumentTable:
+def table_of(number: int, ids: Sequence[Any] | np.ndarray | None, fields: Any) -> DocumentTable:
     """The table of ids and columns in memory.
 
     Args:

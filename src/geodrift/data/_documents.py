@@ -82,7 +82,7 @@ class DocumentTable:
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def rows(self, indices: Iterable[int]) -> list[Document]:
+    def rows(self, indices: Iterable[int] | np.ndarray) -> list[Document]:
         """Documents by their numbers, in any order."""
         found = []
         for index in map(int, indices):
