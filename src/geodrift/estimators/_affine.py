@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
+from geodrift.estimators._low_rank import LowRank
 
 
 class Layout(NamedTuple):
@@ -50,28 +51,34 @@ class Affine(eqx.Module):
 
     Args:
         centre: [d], the position's numbers leaf after leaf.
-        factor: [d, d]; its inverse exists.
+        factor: [d, d], whose inverse exists, or of many dimensions a `LowRank`.
         layout: The position's.
     """
 
     centre: Float[Array, " d"]
-    factor: Float[Array, "d d"]
+    factor: Float[Array, "d d"] | LowRank
     layout: Layout = eqx.field(static=True)
 
     @classmethod
     def of(
-        cls, centre: Float[np.ndarray, " d"], factor: Float[np.ndarray, "d d"], layout: Layout
+        cls, centre: Float[np.ndarray, " d"], factor: Float[np.ndarray, "d d"] | LowRank, layout: Layout
     ) -> "Affine":
         """The map of numbers in float64, in the positions' dtype."""
         dtype = layout.dtypes[0]
-        return cls(jnp.asarray(centre.astype(dtype)), jnp.asarray(factor.astype(dtype)), layout)
+        lowered = factor.as_type(dtype) if isinstance(factor, LowRank) else jnp.asarray(factor.astype(dtype))
+        return cls(jnp.asarray(centre.astype(dtype)), lowered, layout)
 
     def __call__(self, coordinates: Float[Array, " d"]) -> Position:
         """The position of the coordinates."""
+        if isinstance(self.factor, LowRank):
+            return self.layout.position(self.centre + self.factor.times(coordinates))
         # Products of float32 may be rounded to fewer digits where the default allows it.
         moved = jnp.matmul(self.factor, coordinates, precision=jax.lax.Precision.HIGHEST)
         return self.layout.position(self.centre + moved)
 
     def coordinates(self, position: Position) -> Float[Array, " d"]:
         """The coordinates of a position."""
-        return jnp.linalg.solve(self.factor, self.layout.flat(position) - self.centre)
+        moved = self.layout.flat(position) - self.centre
+        if isinstance(self.factor, LowRank):
+            return self.factor.solve(moved)
+        return jnp.linalg.solve(self.factor, moved)

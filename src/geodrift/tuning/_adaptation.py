@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
+from geodrift.estimators._affine import Layout
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import Fisher
 from geodrift.manifolds import Euclidean
@@ -22,6 +23,8 @@ from geodrift.tuning._adapted import Adapted
 from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import Measured, choose
 from geodrift.tuning._curvature import PRODUCTS, extremes
+from geodrift.tuning._many_dimensions import scales_by_scaled_windows
+from geodrift.tuning._many_dimensions_of_data import scales_by_scaled_parts
 from geodrift.tuning._noise import NO_NOISE, Noise, gradients_measured, measure_noise
 from geodrift.tuning._pilot import ROWS, lanczos_at
 from geodrift.tuning._pilot_data import PilotData
@@ -31,7 +34,8 @@ from geodrift.tuning._scales_of_data import scales_by_parts
 from geodrift.tuning._tune import dynamics_of
 from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
 
-MOST_DIMENSIONS = 2048
+DENSE = 2048  # dimensions up to which there is a matrix of all pairs
+MOST_DIMENSIONS = 100_000  # beyond, the windows' draws take gigabytes
 MEASURED = 3  # positions at which curvature and noise are measured
 WARM_UP = 20  # steps of the run's chains, each of a relaxation time
 MOST_INNER_STEPS = 64
@@ -43,7 +47,7 @@ SCATTER = 0.25
 def adapts(sampler: Any, data: PilotData | None, starts: Position) -> bool:
     """Whether this is the warm-up of a sampler: on R^n, by exact gradients or by those of rows in memory.
 
-    Not where a matrix of all pairs of dimensions is out of reach: there is the pilot then.
+    Not where the draws of windows are out of reach: there is the pilot then.
     """
     if sum(x[0].size for x in jax.tree.leaves(starts)) > MOST_DIMENSIONS:
         return False
@@ -69,27 +73,30 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
     """
     _check_free(sampler)
     key_scales, key_noise = jax.random.split(key)
+    dense = Layout.of(jax.tree.map(lambda x: x[0], starts)).size <= DENSE
     if isinstance(sampler.estimator, Full):
-        scales = scales_by_windows(key_scales, sampler.estimator, starts)
+        by_windows = scales_by_windows if dense else scales_by_scaled_windows
+        scales = by_windows(key_scales, sampler.estimator, starts)
     else:
-        scales = scales_by_parts(key_scales, sampler.estimator, data, starts)
+        by_parts = scales_by_parts if dense else scales_by_scaled_parts
+        scales = by_parts(key_scales, sampler.estimator, data, starts)
     variances, batch_size = None, None
     if isinstance(sampler, GMC):
         chosen = _exact(scales)
     else:
         scales, noise, variances = _with_noise(key_noise, sampler.estimator, scales, data)
-        scales, largest = _with_curvature(key_noise, sampler.estimator, scales, data)
-        measured = Measured(largest, 1.0, scales.affine.layout.size, noise)
+        scales, largest, least = _with_curvature(key_noise, sampler.estimator, scales, data)
+        # A dense factor makes the least curvature 1.
+        measured = Measured(largest, 1.0 if dense else least, scales.affine.layout.size, noise)
         if data is not None and data.smaller:
             batch_size = smallest_batch(dynamics_of(sampler), measured, data)
             factor = data.factor(batch_size)
             measured = measured._replace(noise=noise.times(factor))
             variances = None if variances is None else factor * variances
         chosen = _noisy(sampler, measured)
-    widths = np.linalg.svd(scales.factor, compute_uv=False)
     return Adapted(
         sampler=type(sampler).__name__,
-        widest=float(widths[0] / widths[-1]),
+        widest=scales.widest,
         centre=scales.centre,
         factor=scales.factor,
         starts=scales.starts,
@@ -132,7 +139,8 @@ def _with_noise(
     """
     if data is None or not data.noisy:
         return scales, NO_NOISE, None
-    if not has_posterior_noise(estimator):
+    # A mean over the posterior is a matrix of all pairs of dimensions.
+    if scales.affine.layout.size > DENSE or not has_posterior_noise(estimator):
         noise = _largest_noise(key, estimator.in_coordinates(scales.affine), scales, data)
         taken = MEASURED * gradients_measured(scales.affine.layout.size, data)
         return scales.after(taken), noise, None
@@ -177,9 +185,9 @@ def _noisy(sampler: Any, measured: Measured) -> dict[str, Any]:
 
 def _with_curvature(
     key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None
-) -> tuple[Scales, float]:
-    """The largest curvature at some positions within the mass, and at least 1."""
-    layout, largest = scales.affine.layout, 1.0
+) -> tuple[Scales, float, float]:
+    """The largest curvature at some positions within the mass, and at least 1; the least, and at most 1."""
+    layout, largest, least = scales.affine.layout, 1.0, 1.0
     flat = Euclidean(layout.size)
     estimator, batch, size = estimator.in_coordinates(scales.affine).on(flat), None, 0
     if data is not None and data.size:
@@ -189,7 +197,7 @@ def _with_curvature(
     state = estimator.init(key, places[0])  # of one centre: a constant in the gradient has no curvature
     for number, y in enumerate(places):
         key_here = jax.random.fold_in(key, number)
-        of_all, _ = extremes(*lanczos_at(key_here, estimator, flat, y, state, batch))
-        largest = max(largest, float(of_all))
+        most, fewest = extremes(*lanczos_at(key_here, estimator, flat, y, state, batch))
+        largest, least = max(largest, float(most)), min(least, float(fewest))
     whole = size and hasattr(estimator, "centre") and data.size
-    return scales.after(2 * MEASURED * min(PRODUCTS, layout.size) * size + whole), largest
+    return scales.after(2 * MEASURED * min(PRODUCTS, layout.size) * size + whole), largest, least

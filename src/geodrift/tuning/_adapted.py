@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift.estimators._affine import Affine, Layout
+from geodrift.estimators._low_rank import LowRank
 from geodrift.samplers._in_coordinates import InCoordinates, whitened
 from geodrift.schedules import Jittered
 
@@ -36,7 +37,7 @@ class Adapted(eqx.Module):
     """The largest standard deviation over the smallest, of any directions."""
     centre: Float[np.ndarray, " d"]
     """Of the coordinates."""
-    factor: Float[np.ndarray, "d d"]
+    factor: Float[np.ndarray, "d d"] | LowRank
     """Positions are ``centre + factor y``."""
     starts: Float[np.ndarray, "starts d"]
     """Positions within the mass: chain c starts at number c, and after the last begins the first again."""
@@ -77,12 +78,19 @@ class Adapted(eqx.Module):
         """The fields but the layout, for JSON; `from_dict` is the inverse."""
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del found["layout"]
+        if isinstance(self.factor, LowRank):
+            found["factor"] = {name: part.tolist() for name, part in vars(self.factor).items()}
         return {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in found.items()}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any], layout: Layout) -> "Adapted":
         """The record of these fields."""
         arrays: dict[str, Any] = {name: np.array(v) if isinstance(v, list) else v for name, v in told.items()}
+        if isinstance(told["factor"], dict):
+            scales, directions, widths = (
+                np.array(told["factor"][n]) for n in ("scales", "directions", "widths")
+            )
+            arrays["factor"] = LowRank(scales, directions.reshape(len(scales), -1), widths)
         return cls(**arrays, layout=layout)
 
     def __str__(self) -> str:

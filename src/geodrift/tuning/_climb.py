@@ -35,6 +35,15 @@ class NotFiniteError(ValueError):
     """The log density or its gradient is not finite where a climb starts."""
 
 
+def raise_unless_finite(value: float, gradient: Float[np.ndarray, " d"]) -> None:
+    """Raise NotFiniteError where the log density or its gradient at a start is not finite."""
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        raise NotFiniteError(
+            f"step_size = None: the log density at the start is {value:.3g} with a gradient of length"
+            f" {np.linalg.norm(gradient):.3g}; give another initial position"
+        )
+
+
 class Climbed(NamedTuple):
     """Where a climb ended.
 
@@ -91,11 +100,8 @@ def climb(
             np.asarray(a, np.float64) for a in _expansion(estimator, Affine.of(position, factor, layout))
         )
         passes += 1 + 2 * len(start)
-        if iteration == 0 and not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise NotFiniteError(
-                f"step_size = None: the log density at the start is {value:.3g} with a gradient of length"
-                f" {np.linalg.norm(gradient):.3g}; give another initial position"
-            )
+        if iteration == 0:
+            raise_unless_finite(float(value), gradient)
         if not np.isfinite(hessian).all():
             arrived = convex = False
             break

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
+from geodrift.estimators._low_rank import LowRank
 from geodrift.tuning._climb import Climbed, NotFiniteError, climb
 from geodrift.tuning._windows import better_factor, run_window
 
@@ -35,7 +36,7 @@ class Scales(NamedTuple):
     Attributes:
         affine: In the positions' dtype.
         centre: The same in float64: its centre, [d].
-        factor: And its factor, [d, d].
+        factor: And its factor, [d, d], or of many dimensions a `LowRank`.
         starts: Numbers of positions within the mass, [start, d].
         step_size: That the last window found; None where there was none.
         acceptance: Of the last window.
@@ -44,7 +45,7 @@ class Scales(NamedTuple):
 
     affine: Affine
     centre: Float[np.ndarray, " d"]
-    factor: Float[np.ndarray, "d d"]
+    factor: Float[np.ndarray, "d d"] | LowRank
     starts: Float[np.ndarray, "start d"]
     step_size: float | None = None
     acceptance: float | None = None
@@ -53,7 +54,18 @@ class Scales(NamedTuple):
     @property
     def coordinates(self) -> Float[np.ndarray, "start d"]:
         """Of the starts."""
-        return np.linalg.solve(self.factor, (self.starts - self.centre).T).T
+        moved = self.starts - self.centre
+        if isinstance(self.factor, LowRank):
+            return self.factor.solve(moved)
+        return np.linalg.solve(self.factor, moved.T).T
+
+    @property
+    def widest(self) -> float:
+        """The largest standard deviation over the smallest, of any directions."""
+        if isinstance(self.factor, LowRank):
+            return self.factor.widest
+        widths = np.linalg.svd(self.factor, compute_uv=False)
+        return float(widths[0] / widths[-1])
 
     def after(self, gradients: int) -> "Scales":
         """The same after so many more gradients of single data."""

@@ -42,22 +42,22 @@ def scales_by_parts(
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
     whole = WholeDensity(estimator, jax.tree.map(jnp.asarray, data.data), 1.0)
-    part = _part(key, whole, data, max(PART, OF_A_NUMBER * layout.size))
-    few = _part(key, part, data, max(FEW, FEW_OF_A_NUMBER * layout.size))
+    part = part_of(key, whole, data, max(PART, OF_A_NUMBER * layout.size))
+    few = part_of(key, part, data, max(FEW, FEW_OF_A_NUMBER * layout.size))
     found = climbs(few, layout, starts)
-    best, gradients = found.best, _rows(few) * found.passes
+    best, gradients = found.best, rows_of(few) * found.passes
     if part is not few and best.arrived:
         near = _Search(part, best, layout)
         best = climb(part, layout, near.position, factor=best.factor)
-        gradients += near.gradients + _rows(part) * best.passes
+        gradients += near.gradients + rows_of(part) * best.passes
     elif part is not few:
         # Rows that are too few may have no mode where more have one.
         found = climbs(part, layout, starts)
-        best, gradients = found.best, gradients + _rows(part) * found.passes
+        best, gradients = found.best, gradients + rows_of(part) * found.passes
     search = _Search(whole, best, layout)
     if search.position is not best.position:
         best = climb(part, layout, search.position, most=0, factor=best.factor)
-        gradients += _rows(part) * best.passes
+        gradients += rows_of(part) * best.passes
     normals = np.asarray(jax.random.normal(key, (STARTS, layout.size)), np.float64)
     return Scales(
         Affine.of(best.position, best.factor, layout),
@@ -92,7 +92,7 @@ class _Search:
 
     def _at(self, position: Float[np.ndarray, " d"]) -> tuple[float, Float[np.ndarray, " d"]]:
         """The log density, and its gradient in coordinates."""
-        self.gradients += _rows(self.density)
+        self.gradients += rows_of(self.density)
         value, gradient = _value_and_gradient(self.density, Affine.of(position, self.factor, self.layout))
         return float(value), np.asarray(gradient, np.float64)
 
@@ -111,15 +111,16 @@ def _updated(
     )
 
 
-def _part(key: RandomKey, density: WholeDensity, data: PilotData, size: int) -> WholeDensity:
+def part_of(key: RandomKey, density: WholeDensity, data: PilotData, size: int) -> WholeDensity:
     """Random rows, if they are less than half of those of the density; else the density."""
-    if _rows(density) <= 2 * size:
+    if rows_of(density) <= 2 * size:
         return density
     rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, size))
     return WholeDensity(density.estimator, rows, data.size / size)
 
 
-def _rows(density: WholeDensity) -> int:
+def rows_of(density: WholeDensity) -> int:
+    """How many rows a density sees."""
     return batch_length(density.rows)
 
 

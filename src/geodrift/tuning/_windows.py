@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from geodrift._types import RandomKey, Scalar
 from geodrift.estimators import Full
 from geodrift.tuning._dual_averaging import DualAveraging
+from geodrift.tuning._powers import power
 
 TIME = np.pi / 2  # of a trajectory: a quarter of the period of every direction
 JITTER = 0.25
@@ -117,12 +118,6 @@ def better_factor(
     from sklearn.covariance import ledoit_wolf
 
     of_draws, of_gradients = (ledoit_wolf(np.asarray(a, np.float64))[0] for a in (draws, gradients))
-    root, inverse_root = _power(of_draws, 0.5), _power(of_draws, -0.5)
-    middle = _power(inverse_root @ np.linalg.inv(of_gradients) @ inverse_root, 0.5)
-    return _power(root @ middle @ root, 0.5)
-
-
-def _power(matrix: Float[np.ndarray, "d d"], exponent: float) -> Float[np.ndarray, "d d"]:
-    """Of a symmetric matrix whose eigenvalues are positive."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return vectors * np.maximum(values, 1e-12 * values.max()) ** exponent @ vectors.T
+    root, inverse_root = power(of_draws, 0.5), power(of_draws, -0.5)
+    middle = power(inverse_root @ np.linalg.inv(of_gradients) @ inverse_root, 0.5)
+    return power(root @ middle @ root, 0.5)
