@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from geodrift.distributed._progress import ProgressFile, Signs
 from geodrift.distributed._team import LostProcess, Team
 
 AXIS = "process"
@@ -24,6 +25,7 @@ class JaxTeam(Team):
         self._device = first[self.rank]
         mesh = Mesh(np.array([first[rank] for rank in range(self.size)]), (AXIS,))
         self._split = NamedSharding(mesh, PartitionSpec(AXIS))
+        self._signs, self._file = Signs(0, 0), ProgressFile.of_environment()
         self._copy: Any = jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, PartitionSpec()))
 
     def _gather(self, own: np.ndarray, size: int) -> list[np.ndarray]:
@@ -34,13 +36,21 @@ class JaxTeam(Team):
             rows = jax.make_array_from_single_device_arrays(
                 shape, self._split, [jax.device_put(padded, self._device)]
             )
-            return list(np.asarray(self._copy(rows).addressable_data(0)))
+            found = np.asarray(self._copy(rows).addressable_data(0))
         except (ValueError, RuntimeError) as error:  # what jaxlib makes of an error of gloo
             if "Gloo" not in str(error) and "coordination" not in str(error).lower():
                 raise
             raise LostProcess(
                 f"process {self.rank} of {self.size} no longer hears from another one: {_first_line(error)}"
             ) from None
+        self._signs = self._signs._replace(exchanges=self._signs.exchanges + 1)
+        self._file.write(self._signs)
+        return list(found)
+
+    def stepped(self, steps: int) -> None:
+        """Show that steps were taken."""
+        self._signs = self._signs._replace(steps=self._signs.steps + steps)
+        self._file.write(self._signs)
 
 
 def rounded(size: int) -> int:

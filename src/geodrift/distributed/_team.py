@@ -34,6 +34,9 @@ class Team(abc.ABC):
             LostProcess: One of them has ended.
         """
 
+    def stepped(self, steps: int) -> None:  # noqa: B027  somebody may look, or nobody
+        """Take note that steps were taken, for who watches the processes."""
+
     def gather(self, own: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
         """One vector of each process, at every process.
 
