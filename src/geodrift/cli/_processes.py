@@ -26,8 +26,8 @@ class Processes(NamedTuple):
         int | None,
         typer.Option(
             min=0,
-            help=f"With --processes: how often they are started again where one is killed, crashes or is stuck."
-            f" Default: {RESTARTS}.",
+            help="With --processes: how often they are started again where one is killed, crashes or is"
+            f" stuck. Default: {RESTARTS}.",
             rich_help_panel=_PANEL,
         ),
     ] = None
@@ -63,8 +63,8 @@ class Processes(NamedTuple):
         """Raise UsageError where options do not go together."""
         if self.distributed and (self.processes is not None or self.restarts is not None):
             raise UsageError(
-                "give --processes, for processes that this command starts, or --distributed, for one of several"
-                " that something else has started; not both"
+                "give --processes, for processes that this command starts, or --distributed, for one of"
+                " several that something else has started; not both"
             )
         if self.restarts is not None and self.processes is None:
             raise UsageError("--restarts goes with --processes")

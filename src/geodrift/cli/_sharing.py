@@ -94,8 +94,10 @@ def together(processes: Processes, **told_all: Any) -> Iterator[Team]:
 
 def _end(error: Exception) -> NoReturn:
     """Others may be gone: the interpreter would wait for them."""
-    status = told(error)
-    distributed.end(distributed.LOST if isinstance(error, distributed.LostProcess) else status)
+    lost = isinstance(error, distributed.LostProcess)
+    # Of a process that was lost the supervisor knows more.
+    status = 0 if lost and is_worker() else told(error)
+    distributed.end(distributed.LOST if lost else status)
 
 
 def first_makes(team: Team, make: Callable[[], Any]) -> None:

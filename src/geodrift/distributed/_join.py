@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from geodrift._errors import InputError
@@ -16,6 +17,7 @@ from geodrift.distributed._team import Team
 
 ARRIVAL_SECONDS = 300.0  # from the first process to the last
 SILENCE_SECONDS = 25  # without a sign of life, after which JAX ends all processes
+LEEWAY_SECONDS = 1.0  # for who waits with a message of its own
 _RETRY_SECONDS = 0.2
 
 
@@ -33,7 +35,7 @@ def join(place: Place, *, arrival_seconds: float = ARRIVAL_SECONDS) -> Team:
     from jax._src import distributed
 
     host, port = place.host_and_port
-    with _ends_if_late(place, arrival_seconds):
+    with ends_if_late(place, arrival_seconds):
         if place.rank == 0:
             _check_free(host, port)
         else:
@@ -70,14 +72,14 @@ def agree(team: Team, **told: Any) -> None:
     Raises:
         InputError: At all processes, where one differs.
     """
-    everyone = [json.loads(part) for part in team.share(json.dumps(told | _versions()).encode())]
+    everyone = [json.loads(part) for part in team.share(json.dumps(_versions() | told).encode())]
     for rank, other in enumerate(everyone):
         for name in sorted(everyone[0].keys() | other.keys()):
             first, here = everyone[0].get(name), other.get(name)
             if first != here:
                 raise InputError(
-                    f"process {rank} has {name} {_shown(here)} but process 0 has {_shown(first)}: all processes"
-                    " need the same"
+                    f"process {rank} has {name} {_shown(here)} but process 0 has {_shown(first)}: all"
+                    " processes need the same"
                 )
 
 
@@ -126,13 +128,13 @@ def _wait_for(place: Place, seconds: float) -> None:
             reason = str(error.strerror or error)
         time.sleep(_RETRY_SECONDS)
     raise InputError(
-        f"coordinator {place.coordinator}: process 0 does not answer there ({reason}); is that its address, and"
-        f" was it started within {seconds:.0f} s?"
+        f"coordinator {place.coordinator}: process 0 does not answer there ({reason}); is that its address,"
+        f" and was it started within {seconds:.0f} s?"
     )
 
 
 @contextlib.contextmanager
-def _ends_if_late(place: Place, seconds: float) -> Any:
+def ends_if_late(place: Place, seconds: float) -> Iterator[None]:
     """End the process with a line where the others have not come; JAX would end it with a stack trace."""
 
     def end() -> None:
@@ -143,7 +145,7 @@ def _ends_if_late(place: Place, seconds: float) -> Any:
         sys.stderr.flush()
         os._exit(1)
 
-    timer = threading.Timer(seconds + 1.0, end)
+    timer = threading.Timer(seconds + LEEWAY_SECONDS, end)
     timer.daemon = True
     timer.start()
     try:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from geodrift._terminal import say
 from geodrift.distributed import _progress
-from geodrift.distributed._watch import Watch, processor_seconds
+from geodrift.distributed._watch import Watch, is_stopped, processor_seconds
 from geodrift.distributed._worker import LOG
 
 LOST = 75  # status of a process that has lost another one
@@ -104,7 +104,7 @@ class Crew:
             used = sum(processor_seconds(worker.pid) for worker in self._workers)
             quiet = watch.look(_progress.read(self._shown(0)), used)
             if quiet is not None:
-                return End(None, f"no sign of progress of {self.size} processes for {quiet:.0f} s")
+                return End(None, f"no sign of progress for {quiet:.0f} s{self._stopped()}")
             time.sleep(POLL_SECONDS)
 
     def kill(self) -> None:
@@ -125,15 +125,14 @@ class Crew:
         }
         own = {LOG: str(self._folder / f"{rank}.log"), _progress.VARIABLE: str(self._shown(rank))}
         # Process 0 tells what there is to tell; of the others an error is read here.
-        outputs = {} if rank == 0 else {"stdout": subprocess.DEVNULL}
         with self._said(rank).open("wb") as errors:
             return subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
+                stdout=None if rank == 0 else subprocess.DEVNULL,
                 stderr=None if rank == 0 else errors,
                 env=settings | dict(os.environ) | own,
                 start_new_session=True,  # Ctrl-C is for the supervisor
-                **outputs,
             )
 
     def _parted(self) -> End:
@@ -153,9 +152,16 @@ class Crew:
         causes = {rank: status for rank, status in wrong.items() if status not in _CONSEQUENCES}
         rank, status = next(iter((causes or wrong).items()))
         if status == LOST or status < 0:
-            how = "lost another one" if status == LOST else f"ended by {signal.Signals(-status).name}"
-            return End(None, f"process {rank} of {self.size} {how}")
+            # JAX aborts a process that no longer hears from the coordinator.
+            lost = status in _CONSEQUENCES
+            how = "no longer hears from another one" if lost else f"ended by {signal.Signals(-status).name}"
+            return End(None, f"process {rank} of {self.size} {how}{self._stopped()}")
         return End(status, "" if rank == 0 else self._last_line(rank, status))
+
+    def _stopped(self) -> str:
+        """Which processes a signal has stopped, where one has."""
+        found = [str(rank) for rank, worker in enumerate(self._workers) if is_stopped(worker.pid)]
+        return f" (stopped by a signal: {', '.join(found)})" if found else ""
 
     def _last_line(self, rank: int, status: int) -> str:
         lines = [

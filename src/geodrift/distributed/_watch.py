@@ -69,8 +69,20 @@ class Watch:
 
 def processor_seconds(process: int) -> float:
     """Time of the processor that a process has used; 0 where the system does not tell."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
+    fields = _fields(process)
+    if not fields:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a signal has stopped a process."""
+    return _fields(process)[:1] == ["T"]
+
+
+def _fields(process: int) -> list[str]:
+    """What Linux tells of a process, from its state on; nothing elsewhere, or where it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []

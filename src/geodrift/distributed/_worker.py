@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from typing import NoReturn
 
 LOG = "GEODRIFT_WORKER_LOG"  # where what compiled libraries write goes
 
@@ -17,7 +18,7 @@ def be_worker() -> bool:
     return True
 
 
-def end(status: int) -> None:
+def end(status: int) -> NoReturn:
     """End at once, without waiting for processes that may be gone."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

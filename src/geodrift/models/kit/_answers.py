@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
-from geodrift.distributed import Team
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
@@ -55,7 +54,7 @@ class Answers(abc.ABC):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
-        team: Team | None = None,
+        **shared: Any,
     ) -> ModelChain:
         """A chain at its start.
 
@@ -65,10 +64,10 @@ class Answers(abc.ABC):
             seed: Of the run.
             chain: Number of the chain.
             held_out: Counts of documents to score on the way, or None.
-            team: Processes that take its steps together, of a model that says it can; or None.
+            shared: ``team``, the processes that take its steps together, of a model that says it can; or
+                nothing.
         """
-        more = {} if team is None else {"team": team}
-        return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out, **more)
+        return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out, **shared)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Counts of new documents in the form that the model takes: the counts, unless a model says else."""

@@ -22,5 +22,6 @@ def check_agreement(team: Team, arrays: Sequence[np.ndarray]) -> None:
     if others:
         raise RuntimeError(
             f"process {others[0]} has other counts than process 0: a processor or a library of the one"
-            " computes otherwise than that of the other; go on from the last checkpoint on machines that are alike"
+            " computes otherwise than that of the other; go on from the last checkpoint on machines that are"
+            " alike"
         )

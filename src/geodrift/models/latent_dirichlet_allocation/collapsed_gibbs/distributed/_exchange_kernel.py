@@ -96,7 +96,7 @@ def group_of(pair: int, which: int, phase: int, places: np.ndarray) -> tuple[int
 @numba.njit(cache=True)
 def tokens_of(cells: np.ndarray, places: np.ndarray) -> int:
     """The number of tokens that are swept in some pairs and phases."""
-    total = np.int64(0)
+    total = 0
     for cell in range(cells.shape[0]):
         for which in range(2):
             first, last, part = group_of(cells[cell, 0], which, cells[cell, 1], places)

@@ -1,7 +1,5 @@
 """Assignments shared out to processes: each keeps those of documents that lie side by side."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Int, UInt
 
@@ -43,7 +41,8 @@ class Shares:
         ends = np.cumsum(lengths)
         numbers = np.bincount(keepers, weights=lengths, minlength=self.team.size).astype(int).tolist()
         mine = documents[keepers == self.team.rank]
-        parts = self.team.gather(kernel.gather(*self._places(mine), own), numbers)
+        starts, stops = self._places(mine)
+        parts = self.team.gather(kernel.gather(starts, stops, own), numbers)
         found = np.empty(ends[-1] if len(ends) else 0, own.dtype)
         for rank, part in enumerate(parts):
             of_rank = keepers == rank
@@ -56,8 +55,8 @@ class Shares:
         """Write to ``own`` what of the assignments ``found``, in the order of `fetch`, is this process's."""
         lengths, mine = self.lengths(documents), self._keepers(documents) == self.team.rank
         ends = np.cumsum(lengths)
-        part = kernel.gather(ends[mine] - lengths[mine], ends[mine], found)
-        kernel.scatter(*self._places(documents[mine]), part, own)
+        starts, stops = self._places(documents[mine])
+        kernel.scatter(starts, stops, kernel.gather(ends[mine] - lengths[mine], ends[mine], found), own)
 
     def whole(self, own: UInt[np.ndarray, " n"]) -> UInt[np.ndarray, " N"] | None:
         """All assignments at process 0; None at the others."""
@@ -75,7 +74,9 @@ class Shares:
         """Tokens of each document."""
         return self.starts[documents + 1] - self.starts[documents]
 
-    def _places(self, documents: Int[np.ndarray, " S"]) -> Sequence[Int[np.ndarray, " S"]]:
+    def _places(
+        self, documents: Int[np.ndarray, " S"]
+    ) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " S"]]:
         """Where documents of this process begin and end in its assignments."""
         first = self.starts[self.firsts[self.team.rank]]
         return self.starts[documents] - first, self.starts[documents + 1] - first
