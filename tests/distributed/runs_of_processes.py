@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -98,6 +99,13 @@ def disturb(number, kind):
         fill_disk(number)
     else:
         os.kill(number, getattr(signal, kind))
+
+
+def placed(size):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return ["--distributed", "--coordinator", f"127.0.0.1:{port}", "--process-count", size]
 
 
 def results(run):

@@ -99,8 +99,8 @@ def test_what_travels_is_two_bytes_a_token_and_no_array_of_words_and_topics():
 
     together(2, work)
     tokens, dense = 150 * 80, 120 * 100 * 4
-    # After the start. A document's topics come before the step where another process keeps it, and those drawn
-    # by the other process after it: half of the tokens each, about.
+    # After the start. A document's topics come before the step where another process keeps it, and those that
+    # the other process draws after it: half of the tokens each, about.
     for step in range(8, 16):
         assert 0.8 * tokens < sum(received[step, rank] for rank in (0, 1)) / 2 < 1.2 * tokens < dense
 

@@ -21,12 +21,12 @@ LEEWAY_SECONDS = 1.0  # for who waits with a message of its own
 _RETRY_SECONDS = 0.2
 
 
-def join(place: Place, *, arrival_seconds: float = ARRIVAL_SECONDS) -> Team:
+def join(place: Place, *, arrival_seconds: float | None = None) -> Team:
     """Meet the other processes; JAX must not have computed anything before.
 
     Args:
         place: Where they meet, and which of them this is.
-        arrival_seconds: How long to wait for the others.
+        arrival_seconds: How long to wait for the others; None: `ARRIVAL_SECONDS`.
 
     Raises:
         InputError: The coordinator's address is wrong or taken.
@@ -34,6 +34,7 @@ def join(place: Place, *, arrival_seconds: float = ARRIVAL_SECONDS) -> Team:
     import jax
     from jax._src import distributed
 
+    arrival_seconds = ARRIVAL_SECONDS if arrival_seconds is None else arrival_seconds
     host, port = place.host_and_port
     with ends_if_late(place, arrival_seconds):
         if place.rank == 0:
