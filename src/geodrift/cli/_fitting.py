@@ -57,15 +57,21 @@ def start(
     if processes.distributed:
         told = config | {"length": length._asdict()}
         with _sharing.together(processes, **told) as team:
-            _sharing.first_makes(team, lambda: _make(model, load(), path, config | {"chains": 1}, config))
+            _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length))
             return _fit_together(team, Run.open(path), length)
     refuse_existing(path)
     if processes.processes is not None:
-        run, _ = _make(model, load(), path, config | {"chains": 1}, config)
-        return _supervised(run, length, processes)
+        return _supervised(_make_shared(model, load(), path, config, length), length, processes)
     run, chains = _make(model, load(), path, config, config)
     say(f"start-up {time.monotonic() - STARTED:.1f} s")
     _tell(chains, run, fit(model, chains, run, length))
+    return run
+
+
+def _make_shared(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+    """A run whose chains other processes, or all, will make; what was asked for is in it from the start."""
+    run, _ = _make(model, corpus, path, config | {"chains": 1}, config)
+    run.update_config(request=length._asdict())
     return run
 
 
