@@ -6,7 +6,8 @@ import pytest
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["sam", "--processes", "2"], "sam cannot be fitted by several processes"),
+        (["sam", "--processes", "2"], "sam cannot be fitted by 2 processes"),
+        (["lda", "--processes", "5"], "its steps have work for 4 at most"),
         (["lda", "--processes", "2", "--method", "scir"], "method 'scir' is of one process"),
         (["lda", "--processes", "2", "--distributed"], "not both"),
         (["lda", "--restarts", "2"], "--restarts goes with --processes"),

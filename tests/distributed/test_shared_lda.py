@@ -8,6 +8,7 @@ from distributed.thread_team import together
 from geodrift.data import Corpus
 from geodrift.distributed import Alone
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _agreement
 from law_checks import assert_means
@@ -45,7 +46,7 @@ def assert_same(one, other):
             np.testing.assert_array_equal(value, its[name], err_msg=name)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize(
     ("parts", "settings"),
     [
@@ -62,6 +63,17 @@ def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, monk
     shared = together(size, lambda team: of_chain(corpus, team, **settings))
     assert_same(alone, shared[0])
     assert not any("move.assignments" in state for _, state in shared[1:])
+
+
+def test_more_processes_than_have_work_are_refused():
+    assert _sampler.PARTS // 2 == MOST_PROCESSES
+
+    def work(team):
+        with pytest.raises(ValueError, match="5 processes: .* has work for 4 at most"):
+            Chain(Corpus.from_matrix(counts(60, 12)), Settings(), team=team)
+        return True
+
+    assert all(together(5, work))
 
 
 def test_threads_of_a_process_change_no_bit(monkeypatch):

@@ -23,9 +23,10 @@ from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chain
 def checked(processes: Processes, model: Model, settings: ModelSettings) -> None:
     """Raise UsageError where the options do not go together, or the model is of one process."""
     processes.check()
-    reason = model.cannot_share(settings.to_dict()) if processes.asked else None
+    number = processes.processes or processes.process_count or 1
+    reason = model.cannot_share(settings.to_dict(), number) if processes.asked else None
     if reason:
-        raise UsageError(f"{model.name} cannot be fitted by several processes: {reason}")
+        raise UsageError(f"{model.name} cannot be fitted by {number} processes: {reason}")
 
 
 def is_worker() -> bool:

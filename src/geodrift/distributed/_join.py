@@ -41,7 +41,10 @@ def join(place: Place, *, arrival_seconds: float | None = None) -> Team:
             _check_free(host, port)
         else:
             _wait_for(place, arrival_seconds)
-        # JAX would take over SIGTERM. With a device of the CPU named, no other is looked for.
+        if not jax.config.jax_platforms:
+            # Each process would take most of the memory of every GPU, of which the models use none.
+            jax.config.update("jax_platforms", "cpu")
+        # JAX would take over SIGTERM.
         jax.config.update("jax_enable_preemption_service", False)
         jax.distributed.initialize(
             place.coordinator,

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from geodrift.models.kit._model import Model
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
 from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
 
 
-def _cannot_share(settings: Mapping[str, Any]) -> str | None:
+def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
     method = settings["method"]
-    return None if method == "gibbs" else f"method {method!r} is of one process; method 'gibbs' of several"
+    if method != "gibbs":
+        return f"method {method!r} is of one process; method 'gibbs' of several"
+    return None if number <= MOST_PROCESSES else f"its steps have work for {MOST_PROCESSES} at most"
 
 
 MODEL = Model(

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, UInt
 from geodrift.distributed import Alone, Team
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._agreement import check_agreement
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
@@ -42,9 +42,16 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         seed: Seed of the run.
         chain: Number of the chain.
         team: The processes.
+
+    Raises:
+        ValueError: There are more of them than have work.
     """
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int, team: Team) -> None:
+        if team.size > MOST_PROCESSES:
+            raise ValueError(
+                f"{team.size} processes: a step of collapsed Gibbs sampling has work for {MOST_PROCESSES} at most"
+            )
         self.team, self.shares = team, Shares(team, source.starts)
         super().__init__(source, settings, seed, chain)
         self.assignments = np.zeros(self.shares.own_tokens, self.assignments.dtype)
