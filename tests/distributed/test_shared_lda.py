@@ -69,7 +69,7 @@ def test_more_processes_than_have_work_are_refused():
     assert _sampler.PARTS // 2 == MOST_PROCESSES
 
     def work(team):
-        with pytest.raises(ValueError, match="5 processes: .* has work for 4 at most"):
+        with pytest.raises(ValueError, match=r"5 processes: .* has work for 4 at most"):
             Chain(Corpus.from_matrix(counts(60, 12)), Settings(), team=team)
         return True
 

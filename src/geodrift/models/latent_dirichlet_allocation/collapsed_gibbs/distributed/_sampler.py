@@ -50,7 +50,8 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int, team: Team) -> None:
         if team.size > MOST_PROCESSES:
             raise ValueError(
-                f"{team.size} processes: a step of collapsed Gibbs sampling has work for {MOST_PROCESSES} at most"
+                f"{team.size} processes: a step of collapsed Gibbs sampling has work for {MOST_PROCESSES} at"
+                " most"
             )
         self.team, self.shares = team, Shares(team, source.starts)
         super().__init__(source, settings, seed, chain)
