@@ -4,15 +4,18 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from geodrift._terminal import say
-from geodrift.cli import UsageError
+from geodrift.cli import UsageError, _sharing
+from geodrift.cli._processes import Processes
 from geodrift.data import Corpus, describe
-from geodrift.driver import Length, Run
+from geodrift.distributed import Team
+from geodrift.driver import Chain, FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
@@ -30,44 +33,101 @@ def checked_length(seconds: float | None, steps: int | None) -> Length | None:
     return None if seconds is None and steps is None else Length(seconds, steps)
 
 
-def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+def start(
+    model: Model,
+    load: Callable[[], Corpus],
+    path: Path,
+    config: dict[str, Any],
+    length: Length,
+    processes: Processes,
+) -> Run | None:
     """Make a run of a corpus and fit it; ends the process when it was interrupted.
 
     Args:
         model: What to fit.
-        corpus: To what.
+        load: Gives the corpus.
         path: Where.
         config: See `make_chains`.
         length: How long.
+        processes: That share the work.
+
+    Returns:
+        The run; None at processes that have nothing to say of it.
     """
+    if processes.distributed:
+        told = config | {"length": length._asdict()}
+        with _sharing.together(processes, **told) as team:
+            _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length))
+            return _fit_together(team, Run.open(path), length)
     refuse_existing(path)
-    for line in describe(corpus):
-        say(f"corpus: {line}")
-    chains = make_chains(model, config, corpus)
-    _say_needs(*needs_of(model, chains, corpus), path)
-    run = create_run(path, model, config, corpus, chains)
-    _fit(model, chains, run, length)
+    if processes.processes is not None:
+        return _supervised(_make_shared(model, load(), path, config, length), length, processes)
+    run, chains = _make(model, load(), path, config, config)
+    say(f"start-up {time.monotonic() - STARTED:.1f} s")
+    _tell(chains, run, fit(model, chains, run, length))
     return run
 
 
-def go_on(path: Path, length: Length | None) -> Run:
+def _make_shared(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+    """A run whose chains other processes, or all, will make; what was asked for is in it from the start."""
+    run, _ = _make(model, corpus, path, config | {"chains": 1}, config)
+    run.update_config(request=length._asdict())
+    return run
+
+
+def _make(
+    model: Model, corpus: Corpus, path: Path, made: dict[str, Any], config: dict[str, Any]
+) -> tuple[Run, list[ModelChain]]:
+    """The run directory of a config, and the chains of the config ``made``."""
+    for line in describe(corpus):
+        say(f"corpus: {line}")
+    chains = make_chains(model, made, corpus)
+    _say_needs(*needs_of(model, chains, corpus), path)
+    return create_run(path, model, config, corpus, chains), chains
+
+
+def go_on(path: Path, length: Length | None, processes: Processes) -> Run | None:
     """Continue a run from its last checkpoint, or from its start when it was killed before the first one."""
     run = Run.open(path)
     model = model_of(run)
+    _sharing.checked(processes, model, model.settings_type.from_dict(run.config["settings"]))
     run.check_not_ended()
+    if processes.distributed:
+        told = {"run": run.config["id"], "length": length and length._asdict()}
+        with _sharing.together(processes, **told) as team:
+            return _fit_together(team, run, length)
     if run.has_checkpoint:
         state = run.state
         at = min(state["counts"])
         say(f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
     else:
         say(f"{path} was not planned yet: it begins anew")
-    _fit(model, make_chains(model, run.config, corpus_of(run)), run, length)
+    if processes.processes is not None:
+        return _supervised(run, length, processes)
+    chains = make_chains(model, run.config, corpus_of(run))
+    say(f"start-up {time.monotonic() - STARTED:.1f} s")
+    _tell(chains, run, fit(model, chains, run, length))
     return run
 
 
-def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None) -> None:
-    say(f"start-up {time.monotonic() - STARTED:.1f} s")
-    result = fit(model, chains, run, length)
+def _supervised(run: Run, length: Length | None, processes: Processes) -> Run:
+    status = _sharing.supervised(run, length, processes)
+    if status:
+        raise typer.Exit(status)
+    return run
+
+
+def _fit_together(team: Team, run: Run, length: Length | None) -> Run | None:
+    """This process's part of a fit; what was found is told by process 0, or by the supervisor."""
+    chains, result = _sharing.carried_out(team, run, length)
+    if result is None:
+        return None
+    _tell(chains, run, result)
+    return None if _sharing.is_worker() else run
+
+
+def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
+    """How a fit went; ends the process where it was interrupted."""
     say(
         f"{result.steps:,} steps, {result.draws} draws of each of {len(chains)} chain(s), "
         f"{result.seconds:.1f} s from the first step; run {run.path}",

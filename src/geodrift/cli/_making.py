@@ -1,15 +1,19 @@
 """The commands that make a corpus or a run: demo, corpus, fit, resume."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from geodrift._terminal import progress_console, say, show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
+from geodrift.cli._processes import Processes
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
+
+if TYPE_CHECKING:
+    from geodrift.data import Corpus
 
 CHAINS = 4  # unless told otherwise
 
@@ -36,7 +40,7 @@ def demo(
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
     config = {"settings": values, "seed": seed, "chains": CHAINS, "held_out": 200}
-    fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
+    fitted = _fitting.start(model, demo_corpus, path, config, Length(seconds), Processes())
     answers = model.answers()
     width = max(60, progress_console().width)
     show(answers.summary_lines(answers.summarise(fitted, 8), width))
@@ -84,13 +88,13 @@ def corpus(
 
 @m.with_options(m.settings_of)
 @o.with_text
+@o.with_fields("processes", Processes)
+@o.with_fields("how_long", o.HowLong)
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=m.model_help())],
     source: o.Input,
     run: Annotated[Path, typer.Option(help="Run directory to write.")],
     vocab: o.Vocab = None,
-    seconds: o.Seconds = None,
-    steps: o.Steps = None,
     chains: Annotated[
         int,
         typer.Option(
@@ -110,28 +114,29 @@ def fit(
         ),
     ] = False,
     *,
+    how_long: o.HowLong,
     text: o.Text,
+    processes: Processes,
     **settings: Any,
 ) -> None:
     """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
-    from geodrift.cli import _fitting
+    from geodrift.cli import _fitting, _sharing
     from geodrift.cli._inputs import load_corpus
     from geodrift.driver import Length
     from geodrift.files import refuse_existing
 
     chosen = m.checked_model(model)
-    length = _fitting.checked_length(seconds, steps)
-    refuse_existing(run)
+    length = _fitting.checked_length(*how_long) or Length(60.0)
     values = m.given(chosen, settings, m.settings_of)
-    chosen.settings_type.from_dict(values)  # refused before anything is read
-    documents = load_corpus(
-        [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
-    )
+    _sharing.checked(processes, chosen, chosen.settings_type.from_dict(values))  # before anything is read
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
-    fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0))
-    _fitting.say_verdict(fitted)
-    _fitting.say_next(fitted)
-    show(visible(run))
+
+    def make() -> "Corpus":
+        refuse_existing(run)
+        signed = chosen.may_be_negative(values)
+        return load_corpus([source], vocab, text, signed=signed, checked=not unchecked_corpus)
+
+    _say_end(_fitting.start(chosen, make, run, config, length, processes))
 
 
 app.command(
@@ -140,7 +145,14 @@ app.command(
 
 
 @app.command(epilog="Example: geodrift resume articles-20 --seconds 300")
-def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = None) -> None:
+@o.with_fields("processes", Processes)
+def resume(
+    run: o.RunPath,
+    seconds: o.MoreSeconds = None,
+    steps: o.MoreSteps = None,
+    *,
+    processes: Processes,
+) -> None:
     """Go on with a run that was stopped or killed, or make a finished one longer.
 
     --seconds and --steps mean more from where the run stands. Steps that are then left of its plan stay in it
@@ -148,10 +160,17 @@ def resume(run: o.RunPath, seconds: o.MoreSeconds = None, steps: o.MoreSteps = N
     """
     from geodrift.cli import _fitting
 
-    gone_on = _fitting.go_on(run, _fitting.checked_length(seconds, steps))
-    _fitting.say_verdict(gone_on)
-    _fitting.say_next(gone_on)
-    show(visible(run))
+    _say_end(_fitting.go_on(run, _fitting.checked_length(seconds, steps), processes))
+
+
+def _say_end(run: Any) -> None:
+    """What a run has found, and what to do with it; None: another process says it."""
+    from geodrift.cli import _fitting
+
+    if run is not None:
+        _fitting.say_verdict(run)
+        _fitting.say_next(run)
+        show(visible(run.path))
 
 
 def _free_name(name: str) -> Path:

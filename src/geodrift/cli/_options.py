@@ -89,6 +89,13 @@ TokenPattern = Annotated[
 ]
 
 
+class HowLong(NamedTuple):
+    """The options about the length of a new run, as typed."""
+
+    seconds: Seconds = None
+    steps: Steps = None
+
+
 class Text(NamedTuple):
     """The options about text, as typed."""
 
@@ -111,23 +118,35 @@ class Text(NamedTuple):
 
 def with_text(command: Callable) -> Callable:
     """Give a command that takes ``text``, a `Text`, an option for each of its fields."""
-    parameters = dict(inspect.signature(command, eval_str=True).parameters)
-    del parameters["text"]
-    rest = [p for p in parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
-    options = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=Text._field_defaults[name], annotation=annotation
-        )
-        for name, annotation in get_type_hints(Text, include_extras=True).items()
-    ]
+    return with_fields("text", Text)(command)
 
-    @functools.wraps(command)
-    def changed(**typed: Any) -> None:
-        text = Text(**{name: typed.pop(name) for name in Text._fields})
-        command(**typed, text=text)
 
-    set_parameters(changed, [*(p for p in parameters.values() if p not in rest), *options, *rest])
-    return changed
+def with_fields(name: str, kind: Any) -> Callable[[Callable], Callable]:
+    """Give a command that takes a named tuple, by its name, an option for each field."""
+
+    def change(command: Callable) -> Callable:
+        parameters = dict(inspect.signature(command, eval_str=True).parameters)
+        del parameters[name]
+        rest = [p for p in parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(
+                field,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=kind._field_defaults[field],
+                annotation=annotation,
+            )
+            for field, annotation in get_type_hints(kind, include_extras=True).items()
+        ]
+
+        @functools.wraps(command)
+        def changed(**typed: Any) -> None:
+            fields = kind(**{field: typed.pop(field) for field in kind._fields})
+            command(**typed, **{name: fields})
+
+        set_parameters(changed, [*(p for p in parameters.values() if p not in rest), *options, *rest])
+        return changed
+
+    return change
 
 
 def set_parameters(command: Any, parameters: list[inspect.Parameter]) -> None:

@@ -13,6 +13,8 @@ from geodrift.driver._fit import plan_of as plan_of
 from geodrift.driver._fit import sampled as sampled
 from geodrift.driver._host_chain import HostChain as HostChain
 from geodrift.driver._host_data import HostData as HostData
+from geodrift.driver._led_chain import follow as follow
+from geodrift.driver._led_chain import led as led
 from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room

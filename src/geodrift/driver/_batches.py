@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree
 
 from geodrift._types import Batch, Count, RandomKey
+from geodrift.driver._placement import Placement
 from geodrift.estimators._batch_rows import batch_indices
 from geodrift.kernels._streams import EPOCH_ORDER, ROW_ORDER
 
@@ -23,6 +24,7 @@ class Batching(NamedTuple):
     replacement: bool
     scheme: str = "rows"
     axes: tuple[int, ...] = ()  # in front of [batch], of one step
+    placement: Placement | None = None  # of data on several devices
 
     @property
     def num_batches(self) -> int:
@@ -82,7 +84,8 @@ def draw_batch(
         return data
     if batching.scheme == "rows":
         rows = batch_indices(key, batching.data_size, axes, size, batching.replacement)
-        return jax.tree.map(lambda a: a[rows], data)
+        batch = jax.tree.map(lambda a: a[rows], data)
+        return batch if batching.placement is None else batching.placement.spread(batch, len(axes))
     if batching.scheme == "blocks":
         starts = jax.random.randint(key, axes, 0, batching.data_size)
     else:

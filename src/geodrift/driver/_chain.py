@@ -120,5 +120,9 @@ class Chain(abc.ABC):
         """The time that the draws of a run take beside its steps."""
         return 0.0
 
+    def agreed(self, steps: int) -> int:
+        """A number of steps on which all processes agree that carry the chain along, from this one's."""
+        return steps
+
     def close(self) -> None:  # noqa: B027  most chains hold nothing
         """Give back what the chain holds: threads, files."""

@@ -33,6 +33,9 @@ class CompiledChain(Chain):
     """
 
     def __init__(self, sampler: Sampler, source: Source, keys: Key[Array, " chain"], state: Any) -> None:
+        self.placement = source.batching.placement
+        if self.placement is not None:
+            keys, state = self.placement.put((keys, state))
         self.sampler, self.source, self.keys, self.sampler_state = sampler, source, keys, state
         self.num_chains, self.count, self.first = keys.shape[0], 0, int(state.count)
         size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state.position))
@@ -61,13 +64,14 @@ class CompiledChain(Chain):
         first, steps = self.first + self.count, int(np.sum(gaps))
         padded = np.zeros(self.capacity, np.int32)
         padded[: len(gaps)] = gaps
+        num_draws, gaps_on_device = self._placed(np.int32(len(gaps)), padded)
         done = _compiled_steps.advance(
             self.sampler,
             self.source.data if self.feed is None else self.feed.take(steps),
             jax.random.clone(self.keys),  # each step folds its count in: no chunk uses them as another does
             self.sampler_state,
-            jnp.asarray(len(gaps), jnp.int32),
-            jnp.asarray(padded),
+            num_draws,
+            gaps_on_device,
             self.source.compiled,
         )
         failure = _failure(done)
@@ -83,6 +87,9 @@ class CompiledChain(Chain):
             self.count += steps
         return Chunk(draws, {}, failure, info_of(draws) if draws else None)
 
+    def _placed(self, *arrays: Any) -> tuple[Any, ...]:
+        return tuple(map(jnp.asarray, arrays)) if self.placement is None else self.placement.put(arrays)
+
     def state(self) -> dict[str, np.ndarray]:
         """The leaves of the sampler's state."""
         return flatten_arrays("state", self.sampler_state)
@@ -94,8 +101,12 @@ class CompiledChain(Chain):
             ValueError: It is of another sampler.
         """
         restored = unflatten_arrays("state", arrays, self.sampler_state)
-        self.sampler_state = jax.tree.map(jnp.asarray, restored)
+        self.sampler_state = jax.tree.map(lambda x: self._placed(x)[0], restored)
         self.count = int(self.sampler_state.count) - self.first
+
+    def agreed(self, steps: int) -> int:
+        """A number of steps for all processes that have a part of the data."""
+        return steps if self.placement is None else self.placement.from_first(steps)
 
     def close(self) -> None:
         """End the reading of batches."""

@@ -71,6 +71,7 @@ def advance(
         batching: How batches are drawn.
     """
     walkers, step = _chain_step(sampler, data, keys, state, batching)
+    everywhere = (lambda x: x) if batching.placement is None else batching.placement.everywhere
     info_like = jax.eval_shape(step, walkers)[1]
     no_info = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), info_like)
 
@@ -78,7 +79,7 @@ def advance(
         def one(_: Int[Array, ""], carry: tuple) -> tuple:
             walkers, _info, result, failed_at = carry
             count = walkers.leaves.count
-            walkers, info = step(walkers)
+            walkers, info = everywhere(step(walkers))
             fails_now = (result == Result.OK) & (info.result != Result.OK)
             return (
                 walkers,

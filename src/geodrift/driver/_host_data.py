@@ -47,7 +47,7 @@ class HostData:
 
 def _rows(words: list[int], count: int, batching: Batching) -> np.ndarray:
     """The rows of one chain's step: ``[*axes, batch]``."""
-    data_size, size, replacement, scheme, axes = batching
+    data_size, size, replacement, scheme, axes, _ = batching
     if scheme == "epochs":
         epoch, step = divmod(count, batching.steps_in_epoch)
         random = HOST_EPOCHS.generator(words, epoch)

@@ -19,11 +19,11 @@ class StopRequest(threading.Event):
 
 
 @contextmanager
-def stop_signals() -> Iterator[StopRequest]:
+def stop_signals(*, silent: bool = False) -> Iterator[StopRequest]:
     """Turn the first Ctrl-C (or SIGTERM) into an event: a chunk of steps is never cut in two.
 
     The second is left to the handlers that were there before. In a thread other than the main one signals
-    are left alone.
+    are left alone. ``silent``: nothing is said of the first.
     """
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -37,7 +37,8 @@ def stop_signals() -> Iterator[StopRequest]:
             return
         stop.number = number
         stop.set()
-        say_at_once("stopping after these steps (again: at once, as of the last checkpoint)")
+        if not silent:
+            say_at_once("stopping after these steps (again: at once, as of the last checkpoint)")
 
     def put_back() -> None:
         for number, handler in before.items():

@@ -109,7 +109,8 @@ def chunks(chain: Chain, plan: Plan, end: int | None = None) -> Iterator[Chunk]:
     pace, end = Pace(), plan.total if end is None else end
     while chain.count < end:
         before, begun = chain.count, time.perf_counter()
-        chunk = chain.advance(*plan.chunk(before, min(pace.steps, end - before), chain.room))
+        wanted = chain.agreed(min(pace.steps, end - before))
+        chunk = chain.advance(*plan.chunk(before, wanted, chain.room))
         pace.learn(chain.count - before, time.perf_counter() - begun)
         yield chunk
         if chunk.failure is not None:

@@ -120,6 +120,8 @@ def sample(
             " sampler.init and sampler.step in a loop of your own, or give the compiled sampler (SCIR)"
         )
     sampler, source = source_of(key, sampler, data, batch_size, batches)
+    if source.of_processes:
+        _check_of_processes(sampler, seconds=seconds, callback=callback, checkpoint=checkpoint)
     # Of positions: what a warm-up finds moves in coordinates.
     plain, tuned, starts = sampler, None, initial
     if source.smaller and not is_automatic(sampler):
@@ -187,8 +189,8 @@ def _carried_out(
 
 def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
     report = run_report(draws.position, draws.info)
-    if report is None or not np.isnan(report.acceptance):
-        return report  # of a Metropolis test the acceptance tells
+    if report is None or not np.isnan(report.acceptance) or source.of_processes:
+        return report  # of a Metropolis test the acceptance tells; gradients are not looked at over processes
     check = gradient_check(GRADIENT_CHECK.fold(key), sampler, source, draws.position, steps)
     return report._replace(gradients=check)
 
@@ -215,6 +217,18 @@ def _check_lengths(num_draws: int | None, seconds: float | None, num_warmup: int
         )
     if data is not None and is_stream(data):
         raise ValueError("seconds: an iterator's batches cannot be read for a pilot first: give num_draws")
+
+
+def _check_of_processes(sampler: Sampler, **options: object) -> None:
+    """Raise ValueError for what one process decides, or writes, alone."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name} = {value!r}: not with data on devices of several processes")
+    if is_automatic(sampler):
+        raise ValueError(
+            "step_size = None: not with data on devices of several processes: choose it in one process, from"
+            " a part of the data with the estimator's data_size, and give it"
+        )
 
 
 def _check_counts(**counts: int) -> None:

@@ -11,6 +11,7 @@ from geodrift._types import RandomKey
 from geodrift.driver._batches import SCHEMES, Batching, lay_out
 from geodrift.driver._feed import Feed
 from geodrift.driver._host_data import HostData, is_stream, stream_batches
+from geodrift.driver._placement import Placement
 from geodrift.estimators import Rows
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.samplers import Sampler
@@ -27,6 +28,12 @@ class Source(NamedTuple):
     host: HostData | Iterable | None
     sketch: Any  # arrays that tell other data from these
     smaller: bool = False  # whether the batch size is to be chosen, up to that of ``batching``
+
+    @property
+    def of_processes(self) -> bool:
+        """Whether other processes have parts of the data."""
+        placement = self.batching.placement
+        return placement is not None and placement.of_processes
 
     @property
     def compiled(self) -> Batching:
@@ -72,6 +79,8 @@ def source_of(
     expected = getattr(estimator, "data_size", size)
     if expected != size:
         raise ValueError(f"data has {size} rows: the estimator's data_size is {expected}; make them agree")
+    placement = Placement.of(tree) if host is None else None
+    tree = tree if placement is None else placement.taken(tree)
     if getattr(estimator, "takes_rows", False):
         tree = Rows(jnp.arange(size), tree)
     smaller = batch_size == AUTO
@@ -79,9 +88,10 @@ def source_of(
     if rows is None:
         if host is not None:
             raise ValueError("batch_size = None: data that stay on the host need a batch_size")
-        return sampler.on_all_data(), Source(Batching(size, None, True), tree, None, tree)
+        batching = Batching(size, None, True, placement=placement)
+        return sampler.on_all_data(), Source(batching, tree, None, tree)
     replacement = getattr(estimator, "replacement", True)
-    batching = Batching(size, rows, replacement, batches, sampler.batch_axes)
+    batching = Batching(size, rows, replacement, batches, sampler.batch_axes, placement)
     _check(batching, hasattr(estimator, "replacement"))
     if host is not None:
         return sampler, Source(batching, None, HostData(tree), host.sketch(), smaller)
@@ -106,8 +116,18 @@ def _check(batching: Batching, says_replacement: bool) -> None:
             f"batch_size = {size!r}: must be a whole number from 1 to {largest}, the number of data;"
             " None takes all of them at every step, 'auto' chooses it with step_size=None"
         )
+    devices = 1 if batching.placement is None else batching.placement.num_devices
+    if size % devices:
+        raise ValueError(
+            f"batch_size = {size}: the data are on {devices} devices, which share each batch: give a multiple"
+        )
     if batching.scheme == "rows":
         return
+    if devices > 1:
+        raise ValueError(
+            f"batches = {batching.scheme!r}: the data are on {devices} devices, and neighbouring rows would"
+            " all be on one: use batches = 'rows'"
+        )
     if says_replacement and batching.replacement:
         raise ValueError(
             f"batches = {batching.scheme!r}: such a batch holds no datum twice: give the estimator"

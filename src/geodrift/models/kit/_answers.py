@@ -54,6 +54,7 @@ class Answers(abc.ABC):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
+        **shared: Any,
     ) -> ModelChain:
         """A chain at its start.
 
@@ -63,8 +64,10 @@ class Answers(abc.ABC):
             seed: Of the run.
             chain: Number of the chain.
             held_out: Counts of documents to score on the way, or None.
+            shared: ``team``, the processes that take its steps together, of a model that says it can; or
+                nothing.
         """
-        return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out)
+        return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out, **shared)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Counts of new documents in the form that the model takes: the counts, unless a model says else."""

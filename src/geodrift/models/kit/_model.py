@@ -28,6 +28,12 @@ def never(settings: Mapping[str, Any]) -> bool:
     return False
 
 
+def in_one_process(settings: Mapping[str, Any], number: int) -> str | None:
+    """For ``cannot_share``: of a model whose chains know nothing of other processes."""
+    del settings, number
+    return "its documents are not shared out to processes yet"
+
+
 @dataclasses.dataclass(frozen=True)
 class Model:
     """A model by what it is called, what can be set, and where its code is.
@@ -49,6 +55,8 @@ class Model:
         evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
         demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
         may_be_negative: Whether documents may have negative entries under given settings.
+        cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
+            None where they can, and its chains take a ``team``.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
         memory_of_compiling: Bytes that the compilers take besides; measured by `benchmarks/models/memory.py`.
     """
@@ -65,6 +73,7 @@ class Model:
     evaluation_options: tuple[Setting, ...] = ()
     demo_settings: tuple[str, ...] = ()
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
+    cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process
     memory_of_a_step: float = 2.0
     memory_of_compiling: int = 60_000_000
 

@@ -1,5 +1,6 @@
 """Run directories of models: made of a config and a corpus, and taken up again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
-from geodrift.driver import FitResult, Labels, Length, Run, fit_to_run
+from geodrift.distributed import Team
+from geodrift.driver import Chain, FitResult, Labels, Length, Run, fit_to_run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import KIND, Model
 
@@ -21,13 +23,16 @@ CORPUS = "corpus"
 VOCABULARY = "vocabulary.txt"
 
 
-def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[ModelChain]:
+def make_chains(
+    model: Model, config: dict[str, Any], corpus: Corpus, team: Team | None = None
+) -> list[ModelChain]:
     """The chains of a run as at its start: a function of the config and the corpus.
 
     Args:
         model: The model.
         config: `settings`, `seed`, `chains` and `held_out`, the number of documents set aside for scoring.
         corpus: All documents, those set aside included.
+        team: Processes that take the steps together, each of which makes the chains; or None.
 
     Raises:
         ValueError: Settings outside what is allowed, or a corpus that the model cannot take.
@@ -36,15 +41,18 @@ def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[Mo
     aside: sp.csr_matrix | None = None
     if config["held_out"]:
         training, aside = corpus.split(config["held_out"], config["seed"])
+    if team is not None and team.rank > 0:
+        aside = None  # process 0 scores
     settings, answers = model.settings_type.from_dict(config["settings"]), model.answers()
+    shared = {} if team is None else {"team": team}
     return [
-        answers.chain(training, settings, seed=config["seed"], chain=chain, held_out=aside)
+        answers.chain(training, settings, seed=config["seed"], chain=chain, held_out=aside, **shared)
         for chain in range(config["chains"])
     ]
 
 
 def create_run(
-    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: list[ModelChain]
+    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: Sequence[ModelChain]
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
@@ -104,7 +112,7 @@ def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matri
 
 def fit(
     model: Model,
-    chains: list[ModelChain],
+    chains: Sequence[Chain],
     run: Run,
     length: Length | None = None,
     console: "Console | None" = None,

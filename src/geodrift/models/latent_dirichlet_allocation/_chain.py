@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from geodrift.distributed import Team
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import LDA_DOCUMENT_ORDER
 from geodrift.models.kit._chain import ModelChain
@@ -13,6 +14,9 @@ from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._sampler import (
+    DistributedCollapsedGibbs,
+)
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
@@ -30,6 +34,7 @@ class Chain(ModelChain):
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
         held_out: Counts, [M, V], to score during the run by document completion, or None.
+        team: Processes that take the chain's steps together, or None.
 
     Raises:
         ValueError: The corpus has no words, a count that is not whole, or fewer documents than topics; no
@@ -51,6 +56,7 @@ class Chain(ModelChain):
         seed: int = 0,
         chain: int = 0,
         held_out: sp.csr_matrix | None = None,
+        team: Team | None = None,
     ) -> None:
         if settings.n_topics > corpus.num_documents:
             raise ValueError(
@@ -58,7 +64,7 @@ class Chain(ModelChain):
                 "ask for fewer topics"
             )
         self.source, self.settings, self.seed, self.chain = TokenSource(corpus), settings, seed, chain
-        self.move = self._move()
+        self.move = self._move(team)
         self.documents_seen = 0
         self.position = (0, 0, 0)  # the pass, how many of its documents are done, and how many it has
         self.order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
@@ -115,8 +121,10 @@ class Chain(ModelChain):
         """The expected topics."""
         return {"expected_topics": self.expected_topics()}
 
-    def _move(self) -> TopicMove:
+    def _move(self, team: Team | None) -> TopicMove:
         source, settings = self.source, self.settings
+        if team is not None:
+            return DistributedCollapsedGibbs(source, settings, self.seed, self.chain, team)
         if settings.method == "gibbs":
             return CollapsedGibbs(source, settings, self.seed, self.chain)
         sizes = source.num_documents, source.num_words, source.num_tokens

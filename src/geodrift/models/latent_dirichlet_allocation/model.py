@@ -1,8 +1,19 @@
 """The specification of latent Dirichlet allocation."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from geodrift.models.kit._model import Model
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
 from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
+
+
+def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
+    method = settings["method"]
+    if method != "gibbs":
+        return f"method {method!r} is of one process; method 'gibbs' of several"
+    return None if number <= MOST_PROCESSES else f"its steps have work for {MOST_PROCESSES} at most"
+
 
 MODEL = Model(
     name="lda",
@@ -17,5 +28,6 @@ MODEL = Model(
     export_help=f"{EXPORT_HELP}: the mean given the assignments of the first chain's last state;"
     " doc_topic_prior [draw, topic] where it was learnt",
     # Counts and assignments are changed in place; a checkpoint holds a copy.
+    cannot_share=_cannot_share,
     memory_of_a_step=2.0,
 )

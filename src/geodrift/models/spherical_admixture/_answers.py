@@ -39,13 +39,14 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         seed: int,
         chain: int,
         held_out: sp.csr_matrix | None,
+        **shared: Any,
     ) -> ModelChain:
         """See `Answers.chain`; held-out counts are weighted like the training part."""
         aside = None
         if held_out is not None:
             frequencies, documents = training.document_frequencies, training.num_documents
             aside = weight_rows(held_out, settings.weighting, frequencies, documents)
-        return super().chain(training, settings, seed=seed, chain=chain, held_out=aside)
+        return super().chain(training, settings, seed=seed, chain=chain, held_out=aside, **shared)
 
     def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
         """The unit rows of the run's weighting."""

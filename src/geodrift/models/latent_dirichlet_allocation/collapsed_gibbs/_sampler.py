@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
@@ -84,9 +84,7 @@ class CollapsedGibbs(TopicMove):
 
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:
         """Assign the documents of the start, given these topics."""
-        if self.prepared is None:
-            self.prepare(documents)
-        topics, self.prepared = self.prepared, None
+        topics = self._topics_of_start(documents)
         documents = documents[: self.start_size]
         # The largest topic has the largest alpha.
         order = np.argsort(np.argsort(-self.alpha, kind="stable"))
@@ -129,6 +127,14 @@ class CollapsedGibbs(TopicMove):
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
+        self._sweep(batch, count)
+        self._draw_document_prior(count)
+        draws += batch.num_tokens * self.settings.sweeps
+        self.token_draws += draws
+        return draws
+
+    def _sweep(self, batch: Minibatch, count: int) -> None:
+        """Redraw the assignments of a minibatch given all others."""
         collapsed_gibbs_sweeps(
             batch,
             self.source.starts[batch.documents],
@@ -142,10 +148,13 @@ class CollapsedGibbs(TopicMove):
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
-        self._draw_document_prior(count)
-        draws += batch.num_tokens * self.settings.sweeps
-        self.token_draws += draws
-        return draws
+
+    def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
+        """The topics that `prepare` has found."""
+        if self.prepared is None:
+            self.prepare(documents)
+        topics, self.prepared = self.prepared, None
+        return topics
 
     def _join(self, batch: Minibatch, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
@@ -161,7 +170,20 @@ class CollapsedGibbs(TopicMove):
     def _assign(self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int) -> None:
         """Draw the first assignments of documents given topics, of the minibatch's vocabulary."""
         documents, vocabulary = batch.documents, batch.vocabulary
-        starts, ends = self.source.starts[documents], self.source.starts[documents + 1]
+        drawn = self._draw_first(batch, topics, count)
+        counts = np.zeros((len(vocabulary), self.word_topic.shape[1]), np.int32)
+        kernel.add_counts(batch.words, batch.counts, drawn, counts)
+        self.word_topic[vocabulary] += counts
+        cuts = np.searchsorted(vocabulary, self.bounds)
+        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
+            self.in_parts[part] += counts[begin:end].sum(axis=0)
+        self.seen[documents] = True
+
+    def _draw_first(
+        self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int
+    ) -> UInt[np.ndarray, " n"]:
+        """Draw and keep a minibatch's first assignments; they are returned, one document after the other."""
+        starts, ends = self.source.starts[batch.documents], self.source.starts[batch.documents + 1]
         gibbs_sweeps(
             batch,
             starts,
@@ -172,13 +194,7 @@ class CollapsedGibbs(TopicMove):
             first=True,
             streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
-        counts = np.zeros((len(vocabulary), self.word_topic.shape[1]), np.int32)
-        kernel.add_counts(batch.words, batch.counts, kernel.gather(starts, ends, self.assignments), counts)
-        self.word_topic[vocabulary] += counts
-        cuts = np.searchsorted(vocabulary, self.bounds)
-        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
-            self.in_parts[part] += counts[begin:end].sum(axis=0)
-        self.seen[documents] = True
+        return kernel.gather(starts, ends, self.assignments)
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
         """How many more steps fit in a time; documents that join take sweeps of their own."""
@@ -208,7 +224,7 @@ class CollapsedGibbs(TopicMove):
             nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, streams=streams
         )
         draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
-        self.log_joint()
+        CollapsedGibbs.log_joint(self)  # that of a subclass may need other processes
 
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
         """N_kw, and N_k, its sums over words."""
@@ -219,11 +235,13 @@ class CollapsedGibbs(TopicMove):
         """Draw alpha after the last minibatch of a pass over all documents."""
         learn = self.settings.learn_doc_topic_prior
         passed = self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
-        if learn == "no" or not passed:
-            return
+        if learn != "no" and passed:
+            self.alpha = self._new_document_prior(count)
+
+    def _new_document_prior(self, count: int) -> Float[np.ndarray, " K"]:
         rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
-        starts, same = self.source.starts, learn == "symmetric"
-        self.alpha = draw_document_prior(self.alpha, starts, self.assignments, same, rng)
+        starts, same = self.source.starts, self.settings.learn_doc_topic_prior == "symmetric"
+        return draw_document_prior(self.alpha, starts, self.assignments, same, rng)
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""

@@ -28,7 +28,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _lay_out(
+def lay_out(
     indptr: np.ndarray,
     words: np.ndarray,
     counts: np.ndarray,
@@ -77,7 +77,7 @@ def _sweep_minibatch(
     token_words, topics = np.empty(num_tokens, np.int32), np.empty(num_tokens, assignments.dtype)
     in_documents = np.zeros((num_rows, in_parts.shape[1]), np.float32)
     for row in numba.prange(num_rows):
-        _lay_out(indptr[row : row + 2], words, counts, ends, places[row], token_words)
+        lay_out(indptr[row : row + 2], words, counts, ends, places[row], token_words)
         begin, end = places[row, 0], places[row, num_parts]
         topics[begin:end] = assignments[starts[row] : starts[row] + end - begin]
         in_documents[row, :num_topics] = doc_topic_prior

@@ -1,0 +1,1 @@
+"""Collapsed Gibbs sampling whose documents are shared out to processes."""

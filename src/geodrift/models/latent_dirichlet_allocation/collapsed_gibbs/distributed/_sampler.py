@@ -1,0 +1,152 @@
+"""Collapsed Gibbs sampling whose documents are shared out to processes, to the same bits as in one.
+
+The order of the work is that of one process (see `_rounds`). A process sweeps some pairs of groups of each
+minibatch, whosever documents they are. What travels are topics of tokens, one byte each, or two where there
+are more than 256 topics: before a step those of the minibatch, from the processes that keep them; after each
+round those that were drawn in it. Every process carries all counts along, which are whole numbers, so nothing
+is ever stale: a draw has read what it would have read in one process.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from jaxtyping import Float, Int, UInt
+
+from geodrift.distributed import Alone, Team
+from geodrift.kernels import _streams
+from geodrift.kernels._stream_kinds import Family
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._agreement import check_agreement
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
+    Range,
+    rounds_of,
+    shares_of,
+)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shared_sweep import SharedSweep
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shares import Shares
+from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
+
+
+class DistributedCollapsedGibbs(CollapsedGibbs):
+    """`CollapsedGibbs` by the processes of a team, which make all calls together.
+
+    A process keeps the assignments of its documents, and all counts. Draws of the topics and the state are
+    for process 0; the others get nothing for a state.
+
+    Args:
+        source: The corpus.
+        settings: See `Settings`.
+        seed: Seed of the run.
+        chain: Number of the chain.
+        team: The processes.
+
+    Raises:
+        ValueError: There are more of them than have work.
+    """
+
+    def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int, team: Team) -> None:
+        if team.size > MOST_PROCESSES:
+            raise ValueError(
+                f"{team.size} processes: a step of collapsed Gibbs sampling has work for {MOST_PROCESSES} at"
+                " most"
+            )
+        self.team, self.shares = team, Shares(team, source.starts)
+        super().__init__(source, settings, seed, chain)
+        self.assignments = np.zeros(self.shares.own_tokens, self.assignments.dtype)
+        pairs, phases = len(self.bounds) // 2, settings.sweeps * (len(self.bounds) - 1)
+        self.pairs = shares_of(pairs, team.size)
+        self.rounds = rounds_of(pairs, phases, self.pairs)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The state of one process, at process 0."""
+        check_agreement(self.team, [self.word_topic, self.in_parts, self.seen, self.alpha])
+        with self._all_assignments():
+            return {} if self.team.rank else super().state()
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore a state that any number of processes have left."""
+        super().restore(arrays)
+        self.assignments = self.shares.cut(self.assignments)
+
+    def log_joint(self) -> float:
+        """See `CollapsedGibbs.log_joint`; 0 at other processes than the first."""
+        with self._all_assignments():
+            return 0.0 if self.team.rank else super().log_joint()
+
+    def _new_document_prior(self, count: int) -> Float[np.ndarray, " K"]:
+        with self._all_assignments():
+            drawn = None if self.team.rank else super()._new_document_prior(count)
+        return self.team.from_first(drawn, self.alpha.shape, np.float64)
+
+    def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
+        found = None if self.team.rank else super()._topics_of_start(documents)
+        return self.team.from_first(found, (self.source.num_words, len(self.alpha)), np.float32)
+
+    def _draw_first(
+        self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int
+    ) -> UInt[np.ndarray, " n"]:
+        lengths = self.shares.lengths(batch.documents)
+        ends, rows = np.concatenate([[0], np.cumsum(lengths)]), shares_of(len(lengths), self.team.size)
+        first, last = rows[self.team.rank]
+        own = np.zeros(ends[last] - ends[first], self.assignments.dtype)
+        gibbs_sweeps(
+            _rows(batch, first, last),
+            ends[first:last] - ends[first],
+            own,
+            topics,
+            self.document_prior,
+            sweeps=self.settings.first_sweeps,
+            first=True,
+            streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
+        )
+        drawn = np.concatenate(self.team.gather(own, [int(ends[b] - ends[a]) for a, b in rows]))
+        self.shares.keep(batch.documents, drawn, self.assignments)
+        return drawn
+
+    def _sweep(self, batch: Minibatch, count: int) -> None:
+        topics = self.shares.fetch(batch.documents, self.assignments)
+        mine, counts = self.pairs[self.team.rank], (self.word_topic.reshape(-1), self.in_parts)
+        sweep = SharedSweep(batch, self.bounds, topics, self.document_prior, counts[1].shape[1], mine)
+        masses, prior = self._masses(count), self.settings.topic_word_prior
+        streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
+        for cells in self.rounds:
+            sweep.draw(cells[self.team.rank], *counts, masses, prior, streams)
+            sweep.exchange(self.team, cells, *counts)
+        self.shares.keep(batch.documents, sweep.topics, self.assignments)
+
+    def _compile(self) -> None:
+        super()._compile()
+        nothing, width = self.source.minibatch(np.zeros(0, np.int64)), self.in_parts.shape[1]
+        counts = (self.word_topic.reshape(-1), self.in_parts)
+        sweep = SharedSweep(
+            nothing, self.bounds, self.assignments[:0], self.document_prior, width, Range(0, 0)
+        )
+        sweep.draw([(0, 0), (1, 0)], *counts, self._masses(0), 1.0, Family(0, 0, 0))
+        sweep.exchange(Alone(), [[(0, 0)]], *counts)
+
+    @contextmanager
+    def _all_assignments(self) -> Iterator[None]:
+        """For this while process 0 has the assignments of all documents."""
+        whole = self.shares.whole(self.assignments)
+        own = self.assignments
+        try:
+            if whole is not None:
+                self.assignments = whole
+            yield
+        finally:
+            self.assignments = own
+
+
+def _rows(batch: Minibatch, first: int, last: int) -> Minibatch:
+    """Some documents of a minibatch, side by side, with the vocabulary of all."""
+    begin, end = batch.indptr[first], batch.indptr[last]
+    return Minibatch(
+        batch.documents[first:last],
+        batch.indptr[first : last + 1] - begin,
+        batch.words[begin:end],
+        batch.counts[begin:end],
+        batch.vocabulary,
+    )

@@ -1,0 +1,23 @@
+"""Options about several processes that cannot be carried out are refused before anything is read."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["sam", "--processes", "2"], "sam cannot be fitted by 2 processes"),
+        (["lda", "--processes", "5"], "its steps have work for 4 at most"),
+        (["lda", "--processes", "2", "--method", "scir"], "method 'scir' is of one process"),
+        (["lda", "--processes", "2", "--distributed"], "not both"),
+        (["lda", "--restarts", "2"], "--restarts goes with --processes"),
+        (["lda", "--process-id", "1"], "--process-id goes with --distributed"),
+        (["lda", "--processes", "0"], "--processes"),
+    ],
+)
+def test_options_that_do_not_go_together(options, said, geodrift_cli, tmp_path):
+    model, *rest = options
+    status, out, err = geodrift_cli("fit", model, tmp_path / "none", "--run", tmp_path / "run", *rest)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,164 @@
+"""Latent Dirichlet allocation by several processes: the bits of one, and so its law, which is enumerated."""
+
+import numba
+import numpy as np
+import pytest
+
+from distributed.thread_team import together
+from geodrift.data import Corpus
+from geodrift.distributed import Alone
+from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _agreement
+from law_checks import assert_means
+from models import lda_problem as problem
+from same_draws import counts
+
+STEPS = 40
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch):
+    """The vocabulary of a small corpus in parts, as that of a large one is."""
+    monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+
+
+def of_chain(corpus, team=None, steps=STEPS, restored=None, number=0, **settings):
+    """Draws of a chain and its state at the end."""
+    numba.set_num_threads(1)  # of this thread
+    chain = Chain(corpus, Settings(**settings), seed=1, chain=number, team=team)
+    if restored is not None:
+        chain.restore(restored)
+    chain.begin(chain.shares.plan(STEPS))
+    draws = []
+    while chain.count < steps:
+        chain.step()
+        if chain.count % 10 == 0:
+            draws.append(chain.draw())
+    return draws, chain.state()
+
+
+def assert_same(one, other):
+    for mine, its in zip([*one[0], one[1]], [*other[0], other[1]], strict=True):
+        assert mine.keys() == its.keys()
+        for name, value in mine.items():
+            np.testing.assert_array_equal(value, its[name], err_msg=name)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("parts", "settings"),
+    [
+        (8, {}),
+        (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}),
+        (5, {"n_topics": 300}),  # two bytes an assignment, and a pair of one group
+        (1, {"batch_size": 2000}),
+    ],
+)
+def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, monkeypatch):
+    monkeypatch.setattr(_sampler, "PARTS", parts)
+    corpus, settings = Corpus.from_matrix(counts(600, 120)), {"n_topics": 6, "batch_size": 150} | settings
+    alone = of_chain(corpus, **settings)
+    shared = together(size, lambda team: of_chain(corpus, team, **settings))
+    assert_same(alone, shared[0])
+    assert not any("move.assignments" in state for _, state in shared[1:])
+
+
+def test_more_processes_than_have_work_are_refused():
+    assert _sampler.PARTS // 2 == MOST_PROCESSES
+
+    def work(team):
+        with pytest.raises(ValueError, match=r"5 processes: .* has work for 4 at most"):
+            Chain(Corpus.from_matrix(counts(60, 12)), Settings(), team=team)
+        return True
+
+    assert all(together(5, work))
+
+
+def test_threads_of_a_process_change_no_bit(monkeypatch):
+    """Waves of pairs on the threads of each process."""
+    from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _shared_sweep
+
+    corpus, settings = Corpus.from_matrix(counts(600, 120)), {"n_topics": 6, "batch_size": 150}
+    alone = of_chain(corpus, **settings)
+    monkeypatch.setattr(_shared_sweep.numba, "get_num_threads", lambda: 2)
+    assert_same(alone, together(2, lambda team: of_chain(corpus, team, **settings))[0])
+
+
+def test_what_three_processes_left_one_and_two_go_on_with():
+    corpus, settings = Corpus.from_matrix(counts(600, 120)), {"n_topics": 6, "batch_size": 150}
+    whole = of_chain(corpus, **settings)
+    _, half = together(3, lambda team: of_chain(corpus, team, steps=20, **settings))[0]
+    again = [
+        of_chain(corpus, restored=half, **settings),
+        together(2, lambda team: of_chain(corpus, team, restored=half, **settings))[0],
+    ]
+    for other in again:
+        assert_same((whole[0][2:], whole[1]), other)
+
+
+def test_what_travels_is_two_bytes_a_token_and_no_array_of_words_and_topics():
+    corpus = Corpus.from_matrix(counts(600, 120))
+    received = {}
+
+    def work(team):
+        chain = Chain(corpus, Settings(n_topics=100, batch_size=150), seed=1, team=team)
+        for step in range(16):
+            before = team.bytes_received
+            chain.step()
+            received[step, team.rank] = team.bytes_received - before
+
+    together(2, work)
+    tokens, dense = 150 * 80, 120 * 100 * 4
+    # After the start. A document's topics come before the step where another process keeps it, and those that
+    # the other process draws after it: half of the tokens each, about.
+    for step in range(8, 16):
+        assert 0.8 * tokens < sum(received[step, rank] for rank in (0, 1)) / 2 < 1.2 * tokens < dense
+
+
+def test_four_processes_have_the_law_of_enumeration(monkeypatch):
+    """Eight groups of one document each, a part for each word."""
+    monkeypatch.setattr(_sampler, "PARTS", 8)
+    matrix = np.zeros((8, 8), int)
+    for document, words in enumerate([(0, 1), (1,), (2, 0), (3,), (3, 4), (5, 5), (6,), (7, 6)]):
+        np.add.at(matrix[document], list(words), 1)
+    every, p, _ = problem.posterior(matrix)
+    size = every.shape[1]
+    first, second = np.triu_indices(size, 1)
+
+    def statistics(z):
+        return np.concatenate([z == 1, z[..., first] == z[..., second]], axis=-1).astype(float)
+
+    settings = Settings(
+        n_topics=2,
+        doc_topic_prior=problem.DOC_TOPIC_PRIOR,
+        topic_word_prior=problem.TOPIC_WORD_PRIOR,
+        batch_size=8,
+    )
+
+    def work(team):
+        numba.set_num_threads(1)
+        draws = []
+        for number in range(4):
+            chain, kept = Chain(Corpus.from_matrix(matrix), settings, chain=number, team=team), []
+            for step in range(270):
+                chain.step()
+                z = chain.move.shares.whole(chain.move.assignments)
+                if step >= 20 and team.rank == 0:
+                    kept.append(statistics(z))
+            draws.append(kept)
+        return np.array(draws) if team.rank == 0 else None
+
+    assert_means(together(4, work)[0], p @ statistics(every))
+
+
+def test_counts_that_differ_between_processes_are_found():
+    def work(team):
+        _agreement.check_agreement(team, [np.arange(3)])
+        with pytest.raises(RuntimeError, match="process 2 has other counts than process 0"):
+            _agreement.check_agreement(team, [np.arange(3), np.array([team.rank == 2])])
+        return True
+
+    assert all(together(3, work))
+    _agreement.check_agreement(Alone(), [np.arange(3)])
