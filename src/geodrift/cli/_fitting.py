@@ -85,7 +85,7 @@ def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None
 def say_verdict(run: Run) -> None:
     """What may be believed of what a run has found."""
     if run.num_draws:
-        for line in str(model_of(run).answers().verdict(run)).splitlines():
+        for line in model_of(run).answers().closing(run):
             say(line)
 
 
