@@ -53,7 +53,6 @@ def expectations():
     return np.array([*means, z @ (every[:, 0] == every[:, 3]), z @ (every[:, 0] == every[:, -1])])
 
 
-@pytest.mark.usefixtures("optimised")
 def test_alpha_eta_and_assignments_have_their_joint_law():
     settings = Settings(
         n_topics=2,

@@ -1,5 +1,6 @@
 """What latent Dirichlet allocation answers."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,10 @@ from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
 )
 from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
+    ChainScores,
+    completion_by_chain,
+)
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     in_order_of,
@@ -60,6 +65,15 @@ class LatentDirichletAnswers(TopicAnswers):
         top = min(10, rows.shape[1])
         scores = evaluate(rows, draws["topics"], _prior(run, draws), seed=seed, top=top)
         return scores.pop("completion") | scores
+
+    def completion_by_chain(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> ChainScores:
+        """Held-out tokens under each chain's last draws, as many as `evaluate` uses."""
+        posterior = run.draws["posterior"].to_dataset()
+        length = math.ceil(self.evaluation_draws / len(posterior["topics"]))
+        draws = {
+            name: posterior[name][:, -length:].values for name in (*PRIORS, "topics") if name in posterior
+        }
+        return completion_by_chain(rows, draws["topics"], _prior(run, draws), seed=seed)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""

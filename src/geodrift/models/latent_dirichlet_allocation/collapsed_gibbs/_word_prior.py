@@ -25,7 +25,7 @@ from geodrift.models.latent_dirichlet_allocation._settings import PRIOR
 
 SHAPE, RATE = 1.0, 1.0  # a and b
 _WIDTH = 1.0  # of the slice sampler's first interval, in log eta
-_SMALL = 2**16  # counts below it have a place in a table
+_SMALL = 2**12  # counts below it have a place in a table
 
 
 @numba.njit(cache=True)
