@@ -63,10 +63,10 @@ def test_alpha_eta_and_assignments_have_their_joint_law():
         batch_size=2,
     )
     draws = []
-    for number in range(30):
+    for number in range(20):
         chain, kept = Chain(problem.corpus(COUNTS), settings, seed=2, chain=number), []
         chain.begin(chain.shares.plan(10**6))
-        while chain.count < 600:
+        while chain.count < 500:
             chain.step()
             if chain.count > 140:
                 z, alpha, eta = chain.move.assignments, chain.move.alpha[0], chain.move.eta

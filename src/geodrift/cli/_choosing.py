@@ -54,9 +54,9 @@ def choose_k(
     """Fit a model with several numbers of topics, and say which cannot be told from the best.
 
     All runs have the same documents set aside. A number is told from the best where its held-out score is
-    worse by more than two standard errors of the paired difference, over documents and over chains. The priors
-    alpha and eta are learnt, so that each number is at its best, unless --learn-doc-topic-prior and
-    --learn-topic-word-prior say no.
+    worse by more than two standard errors of the paired difference, over documents and over chains. alpha and
+    eta are learnt unless --learn-doc-topic-prior and --learn-topic-word-prior say no, so that each number is
+    at its best.
     """
     from geodrift.cli import _fitting
     from geodrift.cli._inputs import load_corpus

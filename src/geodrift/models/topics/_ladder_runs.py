@@ -26,7 +26,7 @@ class StoppedError(Exception):
     """A fit was interrupted; ``signal`` is the number of the signal."""
 
     def __init__(self, signal: int | None) -> None:
-        super().__init__("interrupted")
+        super().__init__("interrupted: the same call goes on with what the directory holds")
         self.signal = signal
 
 
