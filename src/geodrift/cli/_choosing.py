@@ -22,30 +22,31 @@ def _other_settings(model: Any) -> Iterable[Setting]:
     return [told for told in m.settings_of(model) if told.name != model.ladder_setting]
 
 
+Topics = Annotated[str, typer.Option(help="Numbers of topics, two or more.")]
+Folder = Annotated[
+    Path, typer.Option(help="Directory for runs, page and figure; what is done there is not done again.")
+]
+Seconds = Annotated[
+    float | None, typer.Option(help="Time for the steps of all runs together; 300 unless told.")
+]
+Chains = Annotated[int, typer.Option(min=1, max=1000, help="Chains of each run, which share its time.")]
+Aside = Annotated[
+    int | None, typer.Option(min=2, help="Documents set aside; a tenth, 1,000 at most, unless told.")
+]
+
+
 @m.with_options(_other_settings, of=_MODELS)
 @o.with_text
 def choose_k(
     source: o.Input,
-    run: Annotated[
-        Path,
-        typer.Option(
-            help="Directory for the runs, a page and a figure; what is done there is not done again."
-        ),
-    ],
-    topics: Annotated[str, typer.Option(help="Numbers of topics, two or more.")] = "5,10,20,40",
+    run: Folder,
+    topics: Topics = "5,10,20,40",
     vocab: o.Vocab = None,
-    seconds: Annotated[
-        float | None, typer.Option(help="Time for the steps of all runs together; 300 unless told.")
-    ] = None,
+    seconds: Seconds = None,
     steps: o.Steps = None,
-    chains: Annotated[
-        int, typer.Option(min=1, max=1000, help="Chains of each run, which share its time.")
-    ] = 4,
+    chains: Chains = 4,
     seed: o.Seed = 0,
-    held_out: Annotated[
-        int | None,
-        typer.Option(min=2, help="Documents set aside; a tenth, 1,000 at most, unless told."),
-    ] = None,
+    held_out: Aside = None,
     as_json: o.Json = False,
     *,
     text: o.Text,
@@ -70,21 +71,10 @@ def choose_k(
     # Refused before anything is read.
     model.settings_type.from_dict({**model.ladder_defaults, **given, model.ladder_setting: numbers[0]})
     corpus = load_corpus([source], vocab, text)
+    length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": progress_console(), "say": say}
+    asked: dict[str, Any] = {"settings": given, "chains": chains, "held_out": held_out, "seed": seed}
     try:
-        ladder = climb(
-            model,
-            corpus,
-            numbers,
-            run,
-            settings=given,
-            seconds=seconds,
-            steps=steps,
-            chains=chains,
-            held_out=held_out,
-            seed=seed,
-            console=progress_console(),
-            say=say,
-        )
+        ladder = climb(model, corpus, numbers, run, **asked, **length)
     except StoppedError as stopped:
         say(f"interrupted: the same command goes on with what {run} holds")
         raise typer.Exit(128 + (stopped.signal or signal.SIGINT)) from None
@@ -92,8 +82,7 @@ def choose_k(
     if as_json:
         show_json(ladder.to_dict())
     else:
-        show(str(ladder))
-        show(f"\nthe page: {visible(run / PAGE)}")
+        show(f"{ladder}\n\nthe page: {visible(run / PAGE)}")
     say(f"next: geodrift {model.summary.command} {run / f'{model.component}s-{ladder.chosen}'}")
 
 

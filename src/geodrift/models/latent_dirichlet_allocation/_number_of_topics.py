@@ -63,19 +63,9 @@ def choose_number_of_topics(
         corpus = documents
     else:
         corpus = Corpus.from_matrix(sp.csr_matrix(documents), vocabulary)
-    ladder = climb(
-        MODEL,
-        corpus,
-        numbers,
-        Path(directory),
-        settings=settings,
-        seconds=seconds,
-        steps=steps,
-        chains=chains,
-        held_out=held_out,
-        seed=seed,
-        console=progress_console() if verbose else Console(file=io.StringIO()),
-        say=say if verbose else lambda line: None,
-    )
-    ladder.save(directory)
+    shown = (progress_console(), say) if verbose else (Console(file=io.StringIO()), lambda line: None)
+    asked: dict[str, Any] = {"settings": settings, "chains": chains, "held_out": held_out, "seed": seed}
+    length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": shown[0], "say": shown[1]}
+    ladder = climb(MODEL, corpus, numbers, Path(directory), **asked, **length)
+    ladder.save(Path(directory))
     return ladder
