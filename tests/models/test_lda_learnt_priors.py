@@ -125,6 +125,8 @@ def test_the_interval_of_a_number_is_of_the_next_draw_of_the_next_chain():
     # t with 3 degrees of freedom: 2.353 sqrt(1.25) standard deviations of the means.
     half = 2.353 * np.sqrt(1.25) * np.std([-1.0, -0.4, 0.3, 1.1], ddof=1)
     assert np.log(told["high"]) == pytest.approx(half, rel=0.1)
+    resting = number_interval(np.array([[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]))
+    assert resting["low"] < 0.5 < 0.7 < resting["high"]
     hits = [next_draw_is_inside(np.random.default_rng(seed)) for seed in range(600)]
     assert np.mean(hits) == pytest.approx(0.9, abs=0.04)
 

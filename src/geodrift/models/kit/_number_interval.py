@@ -1,11 +1,11 @@
 """Intervals of a positive number that every draw has, such as a parameter of a prior.
 
-The interval is that of the next draw of the next chain, as those of the components: the draws' deviations
-from their chain's mean, and a t-distributed term of variance (1 + 1 / C) B beside them, with B the variance
-of the C chains' means (see `_next_draw`). It holds for chains that rest in different modes, and for chains
-of one law that are too short to have gone through it. One number has no others by which B could be
-moderated: it has C - 1 degrees of freedom, and two chains give a wide interval. All of it is on the
-logarithmic scale.
+The interval is that of the next draw of the next chain, as those of the components (see `_next_draw`): of
+W, the variance within chains, and (1 + 1 / C) B beside it, with B the variance of the C chains' means. It
+holds for chains that rest in different modes, and for chains of one law that are too short to have gone
+through it. One number has no others by which B could be moderated: the sum has the degrees of freedom of
+Welch and Satterthwaite, C - 1 where B is most of it, so two chains that differ give a wide interval. Its
+shape is that of the draws about their chain's mean. All of it is on the logarithmic scale.
 """
 
 import numpy as np
@@ -14,8 +14,6 @@ from scipy import stats
 
 from geodrift.models.kit._next_draw import INTERVAL
 
-_GRID = (np.arange(50) + 0.5) / 50  # of the t distribution
-
 
 def number_interval(draws: Float[np.ndarray, "C N"]) -> dict[str, float]:
     """``mean`` of all draws, and the ends ``low`` and ``high`` of a 90% interval.
@@ -23,11 +21,18 @@ def number_interval(draws: Float[np.ndarray, "C N"]) -> dict[str, float]:
     Args:
         draws: Of each chain, above 0; of one chain the interval is that of its next draw.
     """
-    logs, chains = np.log(np.asarray(draws, np.float64)), len(draws)
-    means, steps = logs.mean(axis=1), np.zeros(1)
-    if chains > 1:
-        steps = np.sqrt((1 + 1 / chains) * means.var(ddof=1)) * stats.t.ppf(_GRID, chains - 1)
-    spread = means.mean() + (logs - means[:, None]).reshape(-1, 1) + steps
+    logs = np.log(np.asarray(draws, np.float64))
+    chains, length = logs.shape
+    means = logs.mean(axis=1)
     # The quantiles between which the next draw lies nine times in ten, however few draws there are.
-    low, high = np.exp(np.quantile(spread, INTERVAL, method="weibull"))
+    ends = np.quantile(logs - means[:, None], INTERVAL, method="weibull")
+    center, within = means.mean(), float(((logs - means[:, None]) ** 2).sum()) / (chains * max(length - 1, 1))
+    between = (1 + 1 / chains) * float(means.var(ddof=1)) if chains > 1 else 0.0
+    if between > 0:
+        whole = within + between
+        degrees = whole**2 / (between**2 / (chains - 1) + within**2 / (chains * max(length - 1, 1)))
+        normal = stats.norm.ppf(INTERVAL)
+        shape = ends / np.sqrt(within) if within > 0 else normal
+        ends = shape * np.sqrt(whole) * stats.t.ppf(INTERVAL[1], degrees) / normal[1]
+    low, high = np.exp(center + ends)
     return {"mean": float(np.mean(draws)), "low": float(low), "high": float(high)}
