@@ -29,5 +29,5 @@ def test_the_table_names_every_command():
     typer_main = pytest.importorskip("typer.main")
     from geodrift.cli._app import app
 
-    listed = re.findall(r"^\| `geodrift (\w+)", README, flags=re.MULTILINE)
+    listed = re.findall(r"^\| `geodrift ([\w-]+)", README, flags=re.MULTILINE)
     assert sorted(listed) == sorted(typer_main.get_command(app).commands)

@@ -145,7 +145,7 @@ def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
 def say_verdict(run: Run) -> None:
     """What may be believed of what a run has found."""
     if run.num_draws:
-        for line in str(model_of(run).answers().verdict(run)).splitlines():
+        for line in model_of(run).answers().closing(run):
             say(line)
 
 

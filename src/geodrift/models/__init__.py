@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from geodrift.models.latent_dirichlet_allocation import (
         LatentDirichletAllocation as LatentDirichletAllocation,
     )
+    from geodrift.models.latent_dirichlet_allocation import (
+        choose_number_of_topics as choose_number_of_topics,
+    )
     from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture
     from geodrift.models.von_mises_fisher_mixture import VonMisesFisherMixture as VonMisesFisherMixture
 

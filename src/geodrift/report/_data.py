@@ -108,6 +108,8 @@ class Report:
         map: Angles between components.
         documents: Documents with their weights; None without.
         checks: A posterior predictive check of each component, where the model has one.
+        numbers: Of each number that was found beside the components, ``{"name", "of", "mean", "low",
+            "high"}``.
         traces: Numbers that no order of the components changes, [chain, draw] by name.
         history: What was measured on the way, ``{"step", "chain", "name", "value"}``.
         scores: Held-out scores of the documents set aside, as `geodrift evaluate --json` has them.
@@ -127,6 +129,7 @@ class Report:
     verdict: dict[str, Any] | None = None
     documents: Documents | None = None
     checks: list[dict[str, Any]] | None = None
+    numbers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     traces: dict[str, Float[np.ndarray, "C N"]] = dataclasses.field(default_factory=dict)
     history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     scores: dict[str, Any] | None = None

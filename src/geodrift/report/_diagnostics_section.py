@@ -14,11 +14,37 @@ def diagnostics_section(report: Report) -> Markup:
     return tag(
         "section",
         tag("h2", "Diagnostics"),
+        _numbers(report),
         _scores(report),
         _quantities(report),
         _figures(report),
         _checks(report),
         id="diagnostics",
+    )
+
+
+def _numbers(report: Report) -> Markup | None:
+    if not report.numbers:
+        return None
+    columns = [
+        Column("Number"),
+        Column("Of", sorts=False),
+        Column("Mean", True),
+        Column("90% interval", True),
+    ]
+    rows = [
+        [
+            outside(each["name"].replace("_", " ")),
+            outside(each["of"]),
+            Cell(number(each["mean"]), each["mean"]),
+            f"[{number(each['low'])}, {number(each['high'])}]",
+        ]
+        for each in report.numbers
+    ]
+    return joined(
+        tag("h3", f"Numbers beside the {report.component}s"),
+        html_table("numbers", f"Numbers beside the {report.component}s", columns, rows),
+        tag("div", csv_button("numbers"), class_="tools"),
     )
 
 

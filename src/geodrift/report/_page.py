@@ -23,12 +23,12 @@ GENERATOR = "geodrift report"  # by which an earlier report is known
 
 def page(report: Report) -> str:
     """The HTML of a report."""
-    styles = [_resource("page.css"), _resource("figures.css")]
-    script = _resource("page.js")
+    styles = [resource("page.css"), resource("figures.css")]
+    script = resource("page.js")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(styles, script)),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy(styles, script)),
         tag("meta", name="generator", content=f"{GENERATOR} {__version__}"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
@@ -123,10 +123,11 @@ def _packed_json(value: Any) -> str:
     return base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii")
 
 
-def _policy(styles: list[str], script: str) -> str:
+def policy(styles: list[str], script: str | None = None) -> str:
     """Nothing may be fetched; styles and the script are these alone."""
-    allowed = " ".join(_digest(style) for style in styles)
-    sources = f"style-src {allowed}; script-src {_digest(script)}"
+    sources = "style-src " + " ".join(_digest(style) for style in styles)
+    if script is not None:
+        sources += f"; script-src {_digest(script)}"
     return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 
@@ -134,5 +135,6 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """The text of a file of this folder."""
     return resources.files("geodrift.report").joinpath(name).read_text("utf-8")

@@ -26,6 +26,9 @@ def tables(report: Report) -> list[Table]:
         found.append(_documents(report))
     if report.checks is not None:
         found.append(_of_dicts("checks", report.checks))
+    if report.numbers:
+        names = ("name", "of", "mean", "low", "high")
+        found.append(_of_dicts("numbers", [{name: each[name] for name in names} for each in report.numbers]))
     if report.verdict is not None:
         found.append(_quantities(report.verdict["quantities"]))
     if report.history:
@@ -47,7 +50,8 @@ def _of_dicts(name: str, entries: list[dict[str, Any]]) -> Table:
 
 
 def _parts(report: Report) -> Table:
-    names = ["size", "size_low", "size_high"] if report.parts and "size" in report.parts[0] else []
+    known = {report.component, "chains", "found", "shared", "words", "negative_words"}
+    names = [name for name in (report.parts[0] if report.parts else {}) if name not in known]
     columns = [report.component, *names, "found", "chains", "shared", "kind"]
     rows = []
     for place in report.by_size():

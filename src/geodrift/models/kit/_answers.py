@@ -82,6 +82,10 @@ class Answers(abc.ABC):
     def verdict(self, run: Run) -> Verdict:
         """What may be believed of it, without the findings themselves."""
 
+    def closing(self, run: Run) -> list[str]:
+        """What is said at the end of a fit."""
+        return str(self.verdict(run)).splitlines()
+
     @abc.abstractmethod
     def summary_text(self, found: Findings) -> str:
         """The same as tables."""

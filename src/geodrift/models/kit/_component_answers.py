@@ -95,10 +95,13 @@ class ComponentAnswers(Answers):
         of_chains = (stored[chain].values for chain in range(len(stored)))
         return self._verdict(run, agreement(of_chains, directions_of(self.signed)))
 
-    def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
+    def numbers(self, run: Run) -> dict[str, Float[np.ndarray, "C N"]]:
+        """Every number of a draw that no order of the components changes, [chain, draw] by name."""
         posterior = run.draws["posterior"].to_dataset()
-        numbers = {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
-        return verdict_of(agreed, numbers, self.model.component)
+        return {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
+
+    def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
+        return verdict_of(agreed, self.numbers(run), self.model.component)
 
     def summary_text(self, found: Findings) -> str:
         """The verdict, and one table a component."""

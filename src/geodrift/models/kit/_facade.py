@@ -78,6 +78,14 @@ class Facade(TransformerMixin, BaseEstimator):
         """Posterior means of the weights of the components in each document."""
         return self.transform_with_intervals(X)["mean"]
 
+    def _numbers(self) -> dict[str, Float[np.ndarray, "C N"]]:
+        """Numbers of a draw that no order of the components changes, of a model that has them."""
+        return {}
+
+    def _told_numbers(self) -> list[dict[str, Any]]:
+        """What is told of such numbers: see `Report.numbers`."""
+        return []
+
     def _words(self, vocabulary: Sequence[str] | None) -> list[str]:
         """The words given; else the names of the columns that `fit` saw; else word0, word1, ..."""
         if vocabulary is None:
@@ -177,7 +185,8 @@ def component_draws(
         verbose: Whether progress goes to stderr.
 
     Returns:
-        The variables by name, [chain, draw, component, ...] each.
+        The variables by name, [chain, draw, component, ...] each; numbers of a draw, which no order changes,
+        are [chain, draw].
     """
     found = sampled(chains, num_steps, verbose=verbose)
     variables = chains[0].variables
@@ -186,4 +195,5 @@ def component_draws(
         for name, values in found.items()
         if variables[name].dims[:1] == variables[variable].dims[:1]
     }
-    return aligned(draws, variable, directions)
+    ordered, agreed = aligned(draws, variable, directions)
+    return ordered | {name: found[name] for name in found if not variables[name].dims}, agreed

@@ -54,6 +54,9 @@ class Model:
         export_help: The arrays of `Answers.export`, for the help of ``geodrift export``.
         evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
         demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
+        ladder_setting: The setting whose values `geodrift choose-k` compares, where the model has the scores
+            for it: its answers have ``completion_by_chain``.
+        ladder_defaults: Settings of such a comparison that are not those of a fit.
         may_be_negative: Whether documents may have negative entries under given settings.
         cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
             None where they can, and its chains take a ``team``.
@@ -72,6 +75,8 @@ class Model:
     export_help: str
     evaluation_options: tuple[Setting, ...] = ()
     demo_settings: tuple[str, ...] = ()
+    ladder_setting: str = ""
+    ladder_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process
     memory_of_a_step: float = 2.0

@@ -29,7 +29,8 @@ def report_of_estimator(
     """A report of a fitted estimator.
 
     Args:
-        estimator: With ``signed``, `transform_with_intervals`, ``_checks`` and `get_params`.
+        estimator: With ``signed``, `transform_with_intervals`, ``_checks``, ``_numbers``, ``_told_numbers``
+            and `get_params`.
         draws: Aligned draws of the components.
         agreed: How far the chains agree.
         parts: From `component_words`.
@@ -39,7 +40,7 @@ def report_of_estimator(
         title: Of the page, or None.
         component: What a component is called.
     """
-    verdict, kind = verdict_of(agreed, {}, component), type(estimator).__name__
+    verdict, kind = verdict_of(agreed, estimator._numbers(), component), type(estimator).__name__
     told: Documents | None = None
     checks = None
     if documents is not None:
@@ -68,6 +69,8 @@ def report_of_estimator(
         sentences=str(verdict).split("\n"),
         documents=told,
         checks=checks,
+        numbers=estimator._told_numbers(),
+        traces=estimator._numbers(),
         settings=[*settings, Entry("Versions", "geodrift", __version__)],
         **of_draws({"draws": draws}, "draws", agreed, parts, vocabulary, estimator.signed),
     )

@@ -37,7 +37,8 @@ def report_of_run(answers: "ComponentAnswers", run: Run, *, top: int, documents:
         kinds=kinds_of(found.verdict),
         verdict=found.verdict.to_dict(),
         sentences=str(found.verdict).split("\n"),
-        traces=_traces(run),
+        numbers=list(found.numbers),
+        traces=answers.numbers(run),
         history=_history(run),
         settings=_settings(run),
         **told,
@@ -64,11 +65,6 @@ def _documents(
     told: Documents = weighed_documents(numbers, names, counts, weights, run.labels["word"], len(fitted))
     checks = answers.checks(run, rows, draws, seed=seed)
     return scored | {"documents": told, "checks": checks}
-
-
-def _traces(run: Run) -> dict[str, np.ndarray]:
-    posterior = run.draws["posterior"].to_dataset()
-    return {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
 
 
 def _history(run: Run) -> list[dict[str, Any]]:

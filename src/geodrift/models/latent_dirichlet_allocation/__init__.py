@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from geodrift.models.latent_dirichlet_allocation._facade import (
         LatentDirichletAllocation as LatentDirichletAllocation,
     )
+    from geodrift.models.latent_dirichlet_allocation._number_of_topics import (
+        choose_number_of_topics as choose_number_of_topics,
+    )
     from geodrift.models.latent_dirichlet_allocation._settings import Settings as Settings
     from geodrift.models.latent_dirichlet_allocation.documents._mixtures import (
         document_mixtures as document_mixtures,

@@ -1,5 +1,6 @@
 """What latent Dirichlet allocation answers."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,10 +9,22 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
+from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import Draws, flat
+from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
+from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
+    prior_lines,
+    prior_numbers,
+    told_priors,
+    with_alpha,
+)
 from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
+    ChainScores,
+    completion_by_chain,
+)
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     in_order_of,
@@ -20,6 +33,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.topics._answers import TopicAnswers
 
+PRIORS = ("doc_topic_prior", "topic_word_prior")
 TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
 
 
@@ -52,6 +66,15 @@ class LatentDirichletAnswers(TopicAnswers):
         scores = evaluate(rows, draws["topics"], _prior(run, draws), seed=seed, top=top)
         return scores.pop("completion") | scores
 
+    def completion_by_chain(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> ChainScores:
+        """Held-out tokens under each chain's last draws, as many as `evaluate` uses."""
+        posterior = run.draws["posterior"].to_dataset()
+        length = math.ceil(self.evaluation_draws / len(posterior["topics"]))
+        draws = {
+            name: posterior[name][:, -length:].values for name in (*PRIORS, "topics") if name in posterior
+        }
+        return completion_by_chain(rows, draws["topics"], _prior(run, draws), seed=seed)
+
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
         passed_over = scores["documents"] - scores["documents_scored"]
@@ -66,6 +89,42 @@ class LatentDirichletAnswers(TopicAnswers):
             )
             + " (median of the draws [90% interval])"
         )
+
+    def numbers(self, run: Run) -> dict[str, Float[np.ndarray, "C N"]]:
+        """The stored ones, and of alpha where it was learnt; see `prior_numbers`."""
+        stored = super().numbers(run)
+        return stored | prior_numbers(_priors(run), _symmetric(run))
+
+    def summarise(self, run: Run, top: int) -> Findings:
+        """The priors beside the topics, where they were learnt."""
+        found = super().summarise(run, top)
+        numbers = told_priors(prior_numbers(_priors(run), _symmetric(run)))
+        draws, agreed = self.aligned(run)
+        if "doc_topic_prior" in draws and not _symmetric(run):
+            found = found._replace(parts=with_alpha(found.parts, draws["doc_topic_prior"], agreed))
+        return found._replace(numbers=numbers)
+
+    def summary_text(self, found: Findings) -> str:
+        """The priors before the topics."""
+        return "\n\n".join([*map(paragraphs, prior_lines(found.numbers)), super().summary_text(found)])
+
+    def summary_lines(self, found: Findings, width: int) -> str:
+        """The priors after the topics."""
+        lines = [paragraphs(line, width) for line in prior_lines(found.numbers)]
+        return "\n\n".join([super().summary_lines(found, width), *lines])
+
+    def closing(self, run: Run) -> list[str]:
+        """The verdict and the priors."""
+        return [
+            *super().closing(run),
+            *prior_lines(told_priors(prior_numbers(_priors(run), _symmetric(run)))),
+        ]
+
+    def export(self, run: Run) -> dict[str, np.ndarray]:
+        """The same as for all topic models, and the draws of eta where it was learnt."""
+        learnt = _priors(run)
+        eta = {name: learnt[name].ravel() for name in ("topic_word_prior",) if name in learnt}
+        return super().export(run) | eta
 
     def mixtures(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
@@ -97,6 +156,16 @@ def _spaced(draws: Draws) -> dict[str, np.ndarray]:
     number = len(draws["topics"])
     chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
     return {name: values[chosen] for name, values in draws.items()}
+
+
+def _priors(run: Run) -> dict[str, np.ndarray]:
+    """Draws of the priors that were learnt, [chain, draw, ...]."""
+    posterior = run.draws["posterior"].to_dataset()
+    return {name: posterior[name].values for name in PRIORS if name in posterior}
+
+
+def _symmetric(run: Run) -> bool:
+    return run.config["settings"]["learn_doc_topic_prior"] == "symmetric"
 
 
 def _shown(score: Mapping[str, float | None]) -> str:

@@ -75,7 +75,7 @@ class Chain(ModelChain):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Topics, the document prior where it is learnt, and what only assignments that are kept tell.
+        """Topics, the priors where they are learnt, and what only assignments that are kept tell.
 
         That is the share of the words that each topic has, and the log joint.
         """
@@ -83,6 +83,8 @@ class Chain(ModelChain):
         found = {"topics": Variable(("topic", "word"), (num_topics, num_words), "float32")}
         if self.settings.learn_doc_topic_prior != "no":
             found["doc_topic_prior"] = Variable(("topic",), (num_topics,), "float32")
+        if self.settings.learn_topic_word_prior != "no":
+            found["topic_word_prior"] = Variable((), (), "float64")
         if isinstance(self.move, CollapsedGibbs):
             found["topic_sizes"] = Variable(("topic",), (num_topics,), "float32")
             found["log_joint"] = Variable((), (), "float64")
@@ -177,6 +179,8 @@ class Chain(ModelChain):
         draw = {"topics": self.topics()}
         if self.settings.learn_doc_topic_prior != "no":
             draw["doc_topic_prior"] = self.move.document_prior
+        if self.settings.learn_topic_word_prior != "no":
+            draw["topic_word_prior"] = np.array(self.move.topic_word_prior)
         if isinstance(self.move, CollapsedGibbs):
             draw["topic_sizes"] = self.move.topic_sizes()
             draw["log_joint"] = np.array(self.move.log_joint())

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
+from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
@@ -30,7 +31,7 @@ PERPLEXITY_DRAWS = 10
 LEAST_STEPS, PASSES = 400, 200  # of `fit`
 
 
-class LatentDirichletAllocation(TopicModelFacade):
+class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
     """Topics of documents as probabilities of words, with a posterior: Blei, Ng and Jordan (2003).
 
     D documents, V words, K topics. `fit` samples the posterior of a corpus in memory; `partial_fit` takes
@@ -42,6 +43,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         doc_topic_prior: alpha, each component's Dirichlet parameter, or K of them.
         learn_doc_topic_prior: "no", "symmetric" or "asymmetric": whether alpha is drawn too.
         topic_word_prior: eta, each word's.
+        learn_topic_word_prior: "no" or "symmetric": whether eta is drawn too.
         method: "gibbs" keeps every token's assignment and is exact; "scir", "sgrld", "sgrhmc", "sgld" and
             "sghmc" use counts of minibatches scaled to the corpus. `partial_fit`, which keeps nothing, takes
             "scir" where this is "gibbs".
@@ -64,6 +66,9 @@ class LatentDirichletAllocation(TopicModelFacade):
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
             After `partial_fit`: evenly spaced ones of the latter half of the stream.
         doc_topic_prior_draws_: alpha in each draw, [draw, topic], where it is learnt; else None.
+        topic_word_prior_draws_: eta in each draw, [draw], where it is learnt; else None.
+        learnt_priors_: Mean and 90% interval of eta, of alpha or, where topics differ, of its sum, those that
+            are learnt: ``{"name", "of", "mean", "low", "high"}`` each.
         topics_: Their mean, [topic, word] float32; rows sum to 1.
         components_: The same under the name that scikit-learn's LDA has for it.
         expected_topics_: One estimate without the noise of a draw: the mean given the last state's
@@ -85,6 +90,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         doc_topic_prior: float | Sequence[float] = 0.1,
         learn_doc_topic_prior: str = "no",
         topic_word_prior: float = 0.01,
+        learn_topic_word_prior: str = "no",
         method: str = "gibbs",
         batch_size: int | None = None,
         early_sweeps: int | None = None,
@@ -103,6 +109,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         self.doc_topic_prior = doc_topic_prior
         self.learn_doc_topic_prior = learn_doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.learn_topic_word_prior = learn_topic_word_prior
         self.method = method
         self.batch_size = batch_size
         self.early_sweeps = early_sweeps
@@ -135,6 +142,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")
+        self.topic_word_prior_draws_ = draws.get("topic_word_prior")
         self.expected_topics_ = chains[0].expected_topics()
         return self
 
@@ -152,6 +160,7 @@ class LatentDirichletAllocation(TopicModelFacade):
         begins = not hasattr(self, "_stream")
         rows = self._validated(X, reset=begins)
         if begins:
+            refuse_learnt_priors(self)
             settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
             stream = StreamChain(
                 rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
@@ -163,7 +172,8 @@ class LatentDirichletAllocation(TopicModelFacade):
         else:
             self._stream.feed(rows)
         self._stream_draws.offer(self._stream.count, self._stream.topics)
-        self._draws = self.doc_topic_prior_draws_ = self.topic_size_draws_ = None
+        self._draws = self.topic_size_draws_ = None
+        self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
         self.expected_topics_ = self._stream.expected_topics()
         return self
 
@@ -217,11 +227,6 @@ class LatentDirichletAllocation(TopicModelFacade):
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
         draws = spaced(self.topic_draws_)
         return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
-
-    def _prior(self, most: int) -> Any:
-        """The document prior: of each of at most so many spaced draws where it was learnt."""
-        learnt = self.doc_topic_prior_draws_
-        return self.settings_.doc_topic_prior if learnt is None else spaced(learnt, most)
 
     def _forget(self) -> None:
         for name in ("_stream", "_stream_draws"):

@@ -37,6 +37,12 @@ class Settings(ModelSettings):
         " with method gibbs.",
     )
     topic_word_prior: float = setting(0.01, PRIOR, "eta, the Dirichlet parameter of each word in a topic.")
+    learn_topic_word_prior: str = setting(
+        "no",
+        OneOf(LEARNT[:2]),
+        "no: eta stays as given. symmetric: it starts there, and one value of all words is drawn with the"
+        " assignments once a pass, under the prior Gamma(1, 1); with method gibbs.",
+    )
     method: str = setting(
         "gibbs",
         OneOf(METHODS),
@@ -98,13 +104,20 @@ class Settings(ModelSettings):
             if not PRIOR.holds(value):
                 raise ValueError(f"doc_topic_prior must be {PRIOR.text}, got {value!r}")
 
+    @property
+    def learns_priors(self) -> bool:
+        """Whether alpha or eta is drawn."""
+        return (self.learn_doc_topic_prior, self.learn_topic_word_prior) != ("no", "no")
+
     def _check_learning(self) -> None:
+        for name in ("learn_doc_topic_prior", "learn_topic_word_prior"):
+            learn = getattr(self, name)
+            if learn != "no" and self.method != "gibbs":
+                raise ValueError(
+                    f"{name} is {learn!r} but method is {self.method!r}, which does not learn it: "
+                    "use method 'gibbs', or 'no'"
+                )
         learn = self.learn_doc_topic_prior
-        if learn != "no" and self.method != "gibbs":
-            raise ValueError(
-                f"learn_doc_topic_prior is {learn!r} but method is {self.method!r}, which does not learn it: "
-                "use method 'gibbs', or 'no'"
-            )
         if learn == "symmetric" and len(set(self.document_prior)) > 1:
             raise ValueError(
                 f"learn_doc_topic_prior is 'symmetric' but doc_topic_prior is {self.doc_topic_prior!r}: "

@@ -24,6 +24,11 @@ class TopicMove(abc.ABC):
         """The present alpha."""
         return self.settings.document_prior
 
+    @property
+    def topic_word_prior(self) -> float:
+        """The present eta."""
+        return self.settings.topic_word_prior
+
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:  # noqa: B027  most moves do nothing
         """What happens before the first step; ``documents`` are those of the first pass."""
 

@@ -81,9 +81,7 @@ class TopicModelFacade(Facade):
 
         check_is_fitted(self)
         agreed = self._agreed()
-        draws = {"topics": (self.topic_draws_, ("topic", "word"))}
-        if getattr(self, "topic_size_draws_", None) is not None:
-            draws["topic_sizes"] = (self.topic_size_draws_, ("topic",))
+        draws = {"topics": (self.topic_draws_, ("topic", "word"))} | self._other_draws()
         chains = len(agreed.cosines)
         posterior = xr.Dataset(
             {
@@ -126,6 +124,11 @@ class TopicModelFacade(Facade):
         return report_of_estimator(
             self, of_chains, agreed, self.top_words(words, top=top), words, documents, names, title
         )
+
+    def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
+        """Draws of other variables, [draw, ...], with their dimensions after the first."""
+        sizes = getattr(self, "topic_size_draws_", None)
+        return {} if sizes is None else {"topic_sizes": (sizes, ("topic",))}
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]] | None:
         """A posterior predictive check of each topic, of a model that has one: `ComponentAnswers.checks`."""

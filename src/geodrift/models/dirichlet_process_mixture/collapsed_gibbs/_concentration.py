@@ -13,11 +13,11 @@ Of a Dirichlet process, k clusters of n rows have probability :math:`\propto \al
 of which a slice sampler makes a move on the logarithm of alpha (Neal 2003).
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Int
 from scipy.special import gammaln
+
+from geodrift.models.kit._slice_sampling import slice_transition
 
 SHAPE, RATE = 1.0, 1.0  # a and b, of the prior
 _WIDTH = 2.0  # of the slice sampler's first interval
@@ -58,20 +58,6 @@ def draw_finite_concentration(
         numbers: m, the rows of each cluster.
         rng: Of the random numbers.
     """
-    return float(np.exp(_slice_move(np.log(alpha), lambda x: log_density_of_finite(x, numbers), rng)))
-
-
-def _slice_move(x: float, log_density: Callable[[float], float], rng: np.random.Generator) -> float:
-    """Neal's (2003) move: stepping out, then shrinkage."""
-    level = log_density(x) - rng.standard_exponential()
-    low = x - _WIDTH * rng.random()
-    high = low + _WIDTH
-    while log_density(low) > level:
-        low -= _WIDTH
-    while log_density(high) > level:
-        high += _WIDTH
-    while True:
-        new = low + (high - low) * rng.random()
-        if log_density(new) > level:
-            return new
-        low, high = (new, high) if new < x else (low, new)
+    return float(
+        np.exp(slice_transition(np.log(alpha), lambda x: log_density_of_finite(x, numbers), rng, _WIDTH))
+    )

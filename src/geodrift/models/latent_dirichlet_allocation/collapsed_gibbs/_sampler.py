@@ -12,8 +12,8 @@ from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._priors import draw_priors
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import (
     collapsed_gibbs_sweeps,
@@ -59,12 +59,18 @@ class CollapsedGibbs(TopicMove):
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
         self.alpha = settings.document_prior.astype(np.float64)
+        self.eta = float(settings.topic_word_prior)
         self._compile()
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
         """The present alpha."""
         return self.alpha.astype(np.float32)
+
+    @property
+    def topic_word_prior(self) -> float:
+        """The present eta."""
+        return self.eta
 
     @property
     def _start(self) -> Start:
@@ -93,9 +99,9 @@ class CollapsedGibbs(TopicMove):
 
     def topics(self, count: int) -> Float[np.ndarray, "K V"]:
         """A draw of the topics given the assignments of the documents seen so far."""
-        words, settings = np.arange(self.source.num_words), self.settings
+        words = np.arange(self.source.num_words)
         streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
-        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, streams)
+        draw = draw_topics(*self._counts(), words, self.eta, streams)
         return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
@@ -109,26 +115,28 @@ class CollapsedGibbs(TopicMove):
 
     def log_joint(self) -> float:
         """Of the words and assignments of the documents seen so far; see `log_joint`."""
-        prior = float(self.settings.topic_word_prior)
-        return log_joint(self.word_topic, self.source.starts, self.seen, self.assignments, self.alpha, prior)
+        of_documents = self.source.starts, self.seen, self.assignments, self.alpha
+        return log_joint(self.word_topic, *of_documents, self.eta)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Assignments, their counts, and alpha."""
+        """Assignments, their counts, alpha and eta."""
         kept = {name: getattr(self, name).copy() for name in KEPT}
-        return kept | {"complete_at": np.array(self.complete_at)}
+        return kept | {"complete_at": np.array(self.complete_at), "eta": np.array(self.eta)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
         self.complete_at = int(arrays["complete_at"])
+        # States of runs from before eta was learnt do without: theirs is that of the settings.
+        self.eta = float(arrays.get("eta", self.eta))
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
         self._sweep(batch, count)
-        self._draw_document_prior(count)
+        self._draw_priors(count)
         draws += batch.num_tokens * self.settings.sweeps
         self.token_draws += draws
         return draws
@@ -144,7 +152,7 @@ class CollapsedGibbs(TopicMove):
             self.in_parts,
             self._masses(count),
             self.document_prior,
-            self.settings.topic_word_prior,
+            self.eta,
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
@@ -231,24 +239,23 @@ class CollapsedGibbs(TopicMove):
         num_topics = len(self.alpha)
         return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
 
-    def _draw_document_prior(self, count: int) -> None:
-        """Draw alpha after the last minibatch of a pass over all documents."""
-        learn = self.settings.learn_doc_topic_prior
-        passed = self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
-        if learn != "no" and passed:
-            self.alpha = self._new_document_prior(count)
+    def _draw_priors(self, count: int) -> None:
+        """Draw what is learnt of alpha and eta after the last minibatch of a pass over all documents."""
+        if self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0:
+            self.alpha, self.eta = self._new_priors(count)
 
-    def _new_document_prior(self, count: int) -> Float[np.ndarray, " K"]:
-        rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
-        starts, same = self.source.starts, self.settings.learn_doc_topic_prior == "symmetric"
-        return draw_document_prior(self.alpha, starts, self.assignments, same, rng)
+    def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:
+        of_documents = self.source.starts, self.assignments
+        of_words = self.word_topic, self.in_parts.sum(axis=0)[: len(self.alpha)]
+        place = self.seed, self.chain, count
+        return draw_priors(self.settings, self.alpha, self.eta, of_documents, of_words, place)
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
         counts = self.in_parts[:, : len(self.alpha)]
-        return draw_masses(counts, self.bounds, self.settings.topic_word_prior, rng)
+        return draw_masses(counts, self.bounds, self.eta, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         counts, totals = self._counts()
-        return expected_topics(counts[words], totals, self.settings.topic_word_prior, self.source.num_words)
+        return expected_topics(counts[words], totals, self.eta, self.source.num_words)

@@ -115,32 +115,50 @@ def completion_perplexity(
     split = split_tokens(counts, held_out, seed)
     if split.held_out.nnz == 0:
         raise ValueError(f"none of the {counts.shape[0]} documents has two tokens: there is nothing to score")
-    probabilities = np.zeros(split.held_out.nnz)
-    for start in range(0, counts.shape[0], _DOCUMENTS_AT_ONCE):
-        documents = slice(start, min(start + _DOCUMENTS_AT_ONCE, counts.shape[0]))
+    probabilities = held_out_probabilities(split, topics, prior, (int(seed), int(sweeps), int(burn_in)))
+    return score_of(counts, split, probabilities, len(topics))
+
+
+def held_out_probabilities(
+    split: Split,
+    topics: Float[np.ndarray, "N K V"],
+    prior: Float[np.ndarray, "N K"],
+    plan: tuple[int, int, int],
+    first_draw: int = 0,
+) -> Float[np.ndarray, " nnz"]:
+    """The probability of each entry of the held-out counts given the rest of its document, over some draws.
+
+    Args:
+        split: Of the documents' tokens.
+        topics: Draws of the topics.
+        prior: alpha under each draw.
+        plan: Seed, sweeps, and those of them that are dropped.
+        first_draw: Number of the first draw, which with the seed names random streams.
+    """
+    number, total = split.observed.shape[0], np.zeros(split.held_out.nnz)
+    for start in range(0, number, _DOCUMENTS_AT_ONCE):
+        documents = slice(start, min(start + _DOCUMENTS_AT_ONCE, number))
         entries = slice(split.held_out.indptr[documents.start], split.held_out.indptr[documents.stop])
         part = Split(split.observed[documents], split.held_out[documents])
-        _add_probabilities(
-            part, topics, prior, start, (int(seed), int(sweeps), int(burn_in)), probabilities[entries]
-        )
-    return _score(counts, split, probabilities / len(topics), len(topics))
+        _add_probabilities(part, topics, prior, (start, first_draw), plan, total[entries])
+    return total / len(topics)
 
 
 def _add_probabilities(
     split: Split,
     topics: Float[np.ndarray, "N K V"],
     prior: Float[np.ndarray, "N K"],
-    first: int,
+    first: tuple[int, int],
     plan: tuple[int, int, int],
     out: Float[np.ndarray, " nnz"],
 ) -> None:
-    """Add each held-out entry's probability under each draw; ``first`` is the first document's number."""
+    """Add each held-out entry's probability under each draw; ``first`` numbers a document and a draw."""
     start_threads()
     seed, sweeps, burn_in = plan
-    names = first + np.arange(split.observed.shape[0])
+    names = first[0] + np.arange(split.observed.shape[0])
     for number, stored in enumerate(topics):
-        draw = stored / stored.sum(axis=1, keepdims=True, dtype=np.float64)
-        mixtures = fold_in(split.observed, draw, prior[number], names, seed, sweeps, burn_in, number)
+        draw, place = stored / stored.sum(axis=1, keepdims=True, dtype=np.float64), first[1] + number
+        mixtures = fold_in(split.observed, draw, prior[number], names, seed, sweeps, burn_in, place)
         _mix(split.held_out.indptr, split.held_out.indices, mixtures, np.ascontiguousarray(draw.T), out)
 
 
@@ -177,9 +195,10 @@ def _mix(
             out[entry] += total
 
 
-def _score(
+def score_of(
     counts: sp.csr_matrix, split: Split, probabilities: Float[np.ndarray, " nnz"], num_draws: int
 ) -> CompletionScore:
+    """The score from the probabilities of `held_out_probabilities`, averaged over draws."""
     tokens, rows = split.held_out.data, np.repeat(np.arange(counts.shape[0]), np.diff(split.held_out.indptr))
     with np.errstate(divide="ignore"):
         terms = tokens * np.log(probabilities)

@@ -76,10 +76,13 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         with self._all_assignments():
             return 0.0 if self.team.rank else super().log_joint()
 
-    def _new_document_prior(self, count: int) -> Float[np.ndarray, " K"]:
+    def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:
+        if not self.settings.learns_priors:
+            return self.alpha, self.eta
         with self._all_assignments():
-            drawn = None if self.team.rank else super()._new_document_prior(count)
-        return self.team.from_first(drawn, self.alpha.shape, np.float64)
+            drawn = None if self.team.rank else np.append(*super()._new_priors(count))
+        both = self.team.from_first(drawn, (len(self.alpha) + 1,), np.float64)
+        return both[:-1], float(both[-1])
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
         found = None if self.team.rank else super()._topics_of_start(documents)
@@ -110,7 +113,7 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         topics = self.shares.fetch(batch.documents, self.assignments)
         mine, counts = self.pairs[self.team.rank], (self.word_topic.reshape(-1), self.in_parts)
         sweep = SharedSweep(batch, self.bounds, topics, self.document_prior, counts[1].shape[1], mine)
-        masses, prior = self._masses(count), self.settings.topic_word_prior
+        masses, prior = self._masses(count), self.eta
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         for cells in self.rounds:
             sweep.draw(cells[self.team.rank], *counts, masses, prior, streams)

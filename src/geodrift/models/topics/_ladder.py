@@ -1,0 +1,133 @@
+"""How many topics: a ladder of numbers fitted under one budget, compared on the same held-out documents."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodrift.data import Corpus
+from geodrift.files import write_json
+from geodrift.models.kit._model import Model
+from geodrift.models.topics._ladder_rule import RULE, TOLD_APART, compared
+from geodrift.models.topics._ladder_runs import CHAINS, fitted_runs, held_out_of
+from geodrift.models.topics._ladder_scores import scored
+from geodrift.models.topics._ladder_text import ladder_text
+from geodrift.report import LadderReport
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+SECONDS = 300.0
+PAGE, FIGURE, NUMBERS = "choice.html", "choice.svg", "choice.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Ladder:
+    """Numbers of topics beside one another.
+
+    Attributes:
+        rows: Of each number ``topics``; ``perplexity`` of the held-out tokens under the draws of all chains,
+            and ``log_likelihood_per_token`` with its ``standard_error``; what `compared` says; ``shared``,
+            how many topics the chains share; ``npmi``, the coherence of the mean topics, and ``diversity``;
+            ``steps`` and ``seconds`` of the fit; ``run``, the run directory.
+        best: The number of the highest score.
+        chosen: The smallest number that cannot be told from it.
+        chains: Of each run.
+        documents: Held-out documents.
+        tokens: Their held-out tokens.
+    """
+
+    rows: list[dict[str, Any]]
+    best: int
+    chosen: int
+    chains: int
+    documents: int
+    tokens: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dataclasses.asdict(self) | {"rule": RULE, "standard_errors": TOLD_APART}
+
+    def frame(self) -> "pd.DataFrame":
+        """The rows as pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def report(self) -> LadderReport:
+        """For readers: ``ladder.report().save("topics.html")``, or ``.svg()``."""
+        return LadderReport(self.rows, self.best, self.chosen, self.chains, self.documents, self.tokens, RULE)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the page, the figure and the numbers into a directory; earlier ones of ours are replaced."""
+        folder = Path(folder)
+        self.report().save(folder / PAGE)
+        self.report().save(folder / FIGURE)
+        write_json(folder / NUMBERS, self.to_dict(), overwrite=True)
+
+    def __str__(self) -> str:
+        return ladder_text(self)
+
+
+def climb(
+    model: Model,
+    corpus: Corpus,
+    numbers: Sequence[int],
+    folder: Path,
+    *,
+    settings: Mapping[str, Any],
+    seconds: float | None = None,
+    steps: int | None = None,
+    chains: int = CHAINS,
+    held_out: int | None = None,
+    seed: int = 0,
+    console: "Console | None" = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> Ladder:
+    """Fit every number of topics, and compare them.
+
+    Args:
+        model: With a `Model.ladder_setting`.
+        corpus: Documents; some are set aside.
+        numbers: Of topics.
+        folder: Where the runs are written, or stand; those that are done are not fitted again.
+        settings: Of all runs, those of ``model.ladder_defaults`` among them unless told otherwise.
+        seconds: Time for the steps of all runs together; `SECONDS` where no steps are told either.
+        steps: Steps of each chain, instead of a time.
+        chains: Of each run.
+        held_out: Documents set aside; None: a tenth, and of small corpora more.
+        seed: Of the runs, of the documents set aside and of the scores.
+        console: Where progress goes.
+        say: What goes on, in lines.
+
+    Raises:
+        ValueError: Numbers that cannot be compared, or settings outside what is allowed.
+        InputError: Another run stands where one is to be written.
+    """
+    aside = held_out_of(corpus.num_documents) if held_out is None else held_out
+    config = {
+        "settings": {**model.ladder_defaults, **settings},
+        "seed": seed,
+        "chains": chains,
+        "held_out": aside,
+    }
+    budget = SECONDS if seconds is None and steps is None else seconds
+    runs = fitted_runs(model, corpus, numbers, folder, config, (budget, steps), console, say)
+    view, rows = corpus.split(aside, seed)
+    found = []
+    for number, run in runs.items():
+        say(f"scoring {number} {model.component}s on {aside:,} documents set aside")
+        found.append(scored(model, run, rows, view, seed))
+    tokens = found[0].tokens
+    told = [
+        {"topics": number} | each.told | against | {"run": str(run.path)}
+        for (number, run), each, against in zip(
+            runs.items(), found, compared([each.by_chain for each in found], tokens), strict=True
+        )
+    ]
+    best = max(told, key=lambda row: row["score"])["topics"]
+    chosen = min(row["topics"] for row in told if not row["apart"])
+    return Ladder(told, best, chosen, chains, int((tokens > 0).sum()), int(np.sum(tokens)))

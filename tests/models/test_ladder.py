@@ -1,0 +1,161 @@
+"""How many topics: the rule that tells numbers apart, the scores behind it, and runs that are taken up."""
+
+import html
+import json
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from geodrift._errors import InputError
+from geodrift.driver import Run
+from geodrift.models import choose_number_of_topics
+from geodrift.models.latent_dirichlet_allocation import completion_perplexity
+from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import completion_by_chain
+from geodrift.models.topics._ladder_rule import TOLD_APART, compared
+from geodrift.models.topics._ladder_runs import held_out_of
+from models import lda_problem as problem
+
+
+def simulated_scores(rng, means, chains=4, documents=300, of_chain=0.05, of_document=0.5):
+    """Log likelihoods [K][C, D] of numbers with given means a word, and the words of each document."""
+    tokens = rng.integers(1, 15, documents)
+    common = rng.normal(0, 1.0, documents)  # of a document under all numbers
+    scores = []
+    for mean in means:
+        effects = rng.normal(0, of_chain, chains)[:, None]
+        own = rng.normal(0, of_document, documents)
+        noise = rng.normal(0, 0.1, (chains, documents))
+        scores.append(tokens * (mean + effects + common + own + noise))
+    return scores, tokens
+
+
+def test_a_difference_has_the_standard_error_that_is_told():
+    # Of two numbers, the one the best by far: which is best is no part of the chance then.
+    z = []
+    for seed in range(1500):
+        rng = np.random.default_rng(seed)
+        scores, tokens = simulated_scores(rng, (-2.0, -1.0))
+        told = compared(scores, tokens)[0]
+        z.append((told["difference"] - 1.0) / told["difference_error"])
+    # The variance between chains has 6 degrees of freedom: about a t statistic, of variance up to 1.5.
+    assert abs(np.mean(z)) < 4 * np.std(z) / np.sqrt(len(z))
+    assert 1.0 < np.std(z) < np.sqrt(1.35)
+
+
+def test_documents_that_all_numbers_share_add_no_error():
+    rng = np.random.default_rng(0)
+    scores, tokens = simulated_scores(rng, (-2.0, -1.0), of_chain=0.0, of_document=0.0)
+    assert compared(scores, tokens)[0]["difference_error"] < 0.02
+    unpaired, _ = simulated_scores(np.random.default_rng(1), (-2.0,), of_chain=0.0, of_document=0.0)
+    assert compared([unpaired[0], scores[1]], tokens)[0]["difference_error"] > 0.05
+
+
+def test_numbers_that_are_alike_are_not_told_apart():
+    wrong = 0
+    for seed in range(400):
+        scores, tokens = simulated_scores(np.random.default_rng(seed), (-1.0, -1.0))
+        told = compared(scores, tokens)
+        assert min(row["difference"] for row in told) == 0.0
+        assert not any(row["apart"] for row in told if row["difference"] == 0.0)
+        wrong += sum(row["apart"] for row in told)
+    # The better of two is looked at: two standard errors are exceeded twice in 2.3% of the cases, and more
+    # often with few degrees of freedom.
+    assert wrong / 400 < 0.11
+    scores, tokens = simulated_scores(np.random.default_rng(0), (-1.0, -1.0 + 1.0))
+    assert [row["apart"] for row in compared(scores, tokens)] == [True, False]
+    assert TOLD_APART == 2.0
+
+
+def test_scores_by_chain_are_those_of_document_completion():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(12, 0.3), (2, 3, 4))
+    counts, _ = problem.simulate(rng, topics[0, 0], 0.3, [20] * 15)
+    alpha = rng.uniform(0.1, 1.0, (2, 3, 4))
+    found = completion_by_chain(counts, topics, alpha, seed=3)
+    whole = completion_perplexity(counts, topics.reshape(6, 4, 12), alpha.reshape(6, 4), seed=3)
+    assert found.together.perplexity == pytest.approx(whole.perplexity, rel=1e-12)
+    first = completion_perplexity(counts, topics[0], alpha[0], seed=3)
+    np.testing.assert_allclose(found.by_chain[0], first.document_log_likelihood)
+    assert not np.allclose(found.by_chain[0], found.by_chain[1])
+
+
+def test_a_tenth_of_the_documents_is_set_aside():
+    assert [held_out_of(n) for n in (100, 1000, 3000, 50_000)] == [25, 200, 300, 1000]
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(4)
+    return problem.simulate(rng, rng.dirichlet(np.full(40, 0.1), 4), 0.1, [40] * 240)[0]
+
+
+@pytest.fixture(scope="module")
+def ladder(counts, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ladder") / "runs"
+    return folder, choose_number_of_topics(counts, (2, 8, 4), directory=folder, steps=60, chains=2)
+
+
+def test_the_true_number_is_named_and_the_runs_are_taken_up(ladder, counts):
+    folder, first = ladder
+    assert [row["topics"] for row in first.rows] == [2, 4, 8]
+    assert first.chosen == 4
+    assert first.rows[0]["apart"]
+    assert first.documents == 60
+    run = Run.open(folder / "topics-4")
+    assert run.config["settings"]["learn_topic_word_prior"] == "symmetric"
+    before = (folder / "topics-4" / "summary.json").stat().st_mtime_ns
+    again = choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2)
+    assert (folder / "topics-4" / "summary.json").stat().st_mtime_ns == before
+    assert [row["perplexity"] for row in again.rows] == [row["perplexity"] for row in first.rows[:2]]
+    with pytest.raises(InputError, match="of another seed"):
+        choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2, seed=1)
+    with pytest.raises(InputError, match="is another one"):
+        choose_number_of_topics(counts[:200], (2, 4), directory=folder, steps=60, chains=2)
+
+
+def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
+    folder, found = ladder
+    text = str(found)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "> " in text
+    found.save(folder)  # after others have been there
+    told = json.loads((folder / "choice.json").read_text())
+    assert told["chosen"] == 4
+    assert told["rows"] == found.rows
+    svg = (folder / "choice.svg").read_text()
+    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    page = html.unescape((folder / "choice.html").read_text())
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert list(found.frame()["topics"]) == [2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "options", "message"),
+    [
+        ((5,), {}, "two numbers or more"),
+        ((5, 5), {}, "two numbers or more"),
+        ((1, 5), {}, "n_topics must be"),
+        ((2, 3), {"held_out": 240}, "held_out must be"),
+        ((2, 3), {"method": "scir"}, "use method 'gibbs'"),
+        ((2, 3), {"no_setting": 1}, "unknown settings"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+    counts, tmp_path, numbers, options, message
+):
+    with pytest.raises(ValueError, match=message):
+        choose_number_of_topics(counts, numbers, directory=tmp_path / "runs", steps=10, **options)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_command_names_a_number(counts, tmp_path, call):
+    sp.save_npz(tmp_path / "counts.npz", counts)
+    options = ("--topics", "2,4", "--steps", 40, "--chains", 1)
+    told = json.loads(call("choose-k", tmp_path / "counts.npz", "--run", tmp_path / "k", *options, "--json"))
+    assert told["chosen"] == 4
+    assert told["rows"][0]["shared"] is None  # one chain
+    assert "the page:" in call("choose-k", tmp_path / "counts.npz", "--run", tmp_path / "k", *options)
