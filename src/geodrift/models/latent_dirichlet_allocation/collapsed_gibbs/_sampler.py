@@ -1,15 +1,16 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
 import itertools
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.kit._settings import ModelSettings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
@@ -45,21 +46,26 @@ class CollapsedGibbs(TopicMove):
         chain: Number of the chain; (seed, chain, step) keys the random streams.
     """
 
-    def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
+    settings: Any  # of this model, or of one that is this model given something
+
+    def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
         self.batch_size, self.start_size, self.num_factorised = sizes_of(source, settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
-        small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
-        self.assignments = np.zeros(source.num_tokens, small)
+        self.alpha, size = self._first_prior()
+        self.assignments = np.zeros(source.num_tokens, np.uint8 if size <= 2**8 else np.uint16)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
-        size = padded(settings.n_topics)
+        size = padded(len(self.alpha))
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
-        self.alpha = settings.document_prior.astype(np.float64)
         self._compile()
+
+    def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:
+        """Alpha at the start, and the most topics that there will ever be."""
+        return self.settings.document_prior.astype(np.float64), self.settings.n_topics
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
@@ -80,7 +86,7 @@ class CollapsedGibbs(TopicMove):
         """Find topics by a factorisation of some of the documents of the start."""
         seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
         factorised = self.source.corpus.rows(documents[: self.num_factorised])
-        self.prepared = first_topics(factorised, self.settings.n_topics, seed)
+        self.prepared = first_topics(factorised, len(self.alpha), seed)
 
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:
         """Assign the documents of the start, given these topics."""
@@ -129,11 +135,21 @@ class CollapsedGibbs(TopicMove):
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
+        self._sweep(batch, self.source.starts[batch.documents], self.assignments, count)
+        self._draw_document_prior(count)
+        draws += batch.num_tokens * self.settings.sweeps
+        self.token_draws += draws
+        return draws
+
+    def _sweep(
+        self, batch: Minibatch, starts: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"], count: int
+    ) -> None:
+        """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         collapsed_gibbs_sweeps(
             batch,
-            self.source.starts[batch.documents],
+            starts,
             self.bounds,
-            self.assignments,
+            assignments,
             self.word_topic,
             self.in_parts,
             self._masses(count),
@@ -142,10 +158,10 @@ class CollapsedGibbs(TopicMove):
             sweeps=self.settings.sweeps,
             streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
-        self._draw_document_prior(count)
-        draws += batch.num_tokens * self.settings.sweeps
-        self.token_draws += draws
-        return draws
+
+    def _passed(self, count: int) -> bool:
+        """Whether the step after ``count`` steps was the last of a pass over all documents."""
+        return self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
 
     def _join(self, batch: Minibatch, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
@@ -218,8 +234,7 @@ class CollapsedGibbs(TopicMove):
     def _draw_document_prior(self, count: int) -> None:
         """Draw alpha after the last minibatch of a pass over all documents."""
         learn = self.settings.learn_doc_topic_prior
-        passed = self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
-        if learn == "no" or not passed:
+        if learn == "no" or not self._passed(count):
             return
         rng = _streams.LDA_GIBBS_DOCUMENT_PRIOR.generator(self.seed, self.chain, count)
         starts, same = self.source.starts, learn == "symmetric"
