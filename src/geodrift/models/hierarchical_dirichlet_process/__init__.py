@@ -6,6 +6,9 @@ from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
     from geodrift.models.hierarchical_dirichlet_process._chain import Chain as Chain
+    from geodrift.models.hierarchical_dirichlet_process._facade import (
+        HierarchicalDirichletProcess as HierarchicalDirichletProcess,
+    )
     from geodrift.models.hierarchical_dirichlet_process._settings import Settings as Settings
 
 __getattr__, __all__ = lazy(__name__, __file__)

@@ -54,18 +54,7 @@ class LatentDirichletAnswers(TopicAnswers):
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
-        passed_over = scores["documents"] - scores["documents_scored"]
-        perplexity = "infinite" if scores["perplexity"] is None else f"{scores['perplexity']:,.1f}"
-        return (
-            f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
-            f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
-            f"(N = {scores['topic_draws']} topic draws; {passed_over:,} documents of fewer than two words "
-            "left out)\n"
-            + ", ".join(
-                f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
-            )
-            + " (median of the draws [90% interval])"
-        )
+        return completion_sentence(scores)
 
     def mixtures(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
@@ -97,6 +86,22 @@ def _spaced(draws: Draws) -> dict[str, np.ndarray]:
     number = len(draws["topics"])
     chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
     return {name: values[chosen] for name, values in draws.items()}
+
+
+def completion_sentence(scores: Mapping[str, Any]) -> str:
+    """Perplexity by document completion and what it is of; a line of the topics' scores."""
+    passed_over = scores["documents"] - scores["documents_scored"]
+    perplexity = "infinite" if scores["perplexity"] is None else f"{scores['perplexity']:,.1f}"
+    return (
+        f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
+        f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
+        f"(N = {scores['topic_draws']} topic draws; {passed_over:,} documents of fewer than two words "
+        "left out)\n"
+        + ", ".join(
+            f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
+        )
+        + " (median of the draws [90% interval])"
+    )
 
 
 def _shown(score: Mapping[str, float | None]) -> str:

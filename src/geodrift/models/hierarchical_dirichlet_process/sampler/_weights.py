@@ -1,6 +1,6 @@
 r"""The topics' weights, and the two concentrations, given all assignments.
 
-With :math:`\theta_d \sim \mathrm{DP}(\alpha_0, \beta)` and :math:`\beta \sim \mathrm{GEM}(\gamma)`, the tables
+Of :math:`\theta_d \sim \mathrm{DP}(\alpha_0, \beta)` and :math:`\beta \sim \mathrm{GEM}(\gamma)`: the tables
 of document d at topic k are :math:`m_{dk}`, a sum of Bernoulli draws of probabilities
 :math:`\alpha_0 \beta_k / (\alpha_0 \beta_k + i)`, i = 0, ..., n_dk - 1 (Teh et al. 2006, section 5.3). Given
 their sums over documents :math:`m_k`, of K topics,
