@@ -50,7 +50,7 @@ class CollapsedGibbs(TopicMove):
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, settings.batch_size)
+        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, self.settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
@@ -145,18 +145,12 @@ class CollapsedGibbs(TopicMove):
         self, batch: Minibatch, starts: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"], count: int
     ) -> None:
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
+        streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
+        counts, prior = (self.word_topic, self.in_parts), self.document_prior
+        given = (*counts, self._masses(count), prior, self.settings.topic_word_prior)
+        sweeps = self.settings.sweeps
         collapsed_gibbs_sweeps(
-            batch,
-            starts,
-            self.bounds,
-            assignments,
-            self.word_topic,
-            self.in_parts,
-            self._masses(count),
-            self.document_prior,
-            self.settings.topic_word_prior,
-            sweeps=self.settings.sweeps,
-            streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
+            batch, starts, self.bounds, assignments, *given, sweeps=sweeps, streams=streams
         )
 
     def _passed(self, count: int) -> bool:
