@@ -32,7 +32,7 @@ WORDS = {"process": 60, "fixed": 300}
 PRIOR = {"process": 0.1, "fixed": 0.05}  # eta
 FIXED = 20  # topics
 CHAINS, DRAWS = 4, 25
-STEPS = {"process": 2_000, "fixed": 1_000}  # of each chain, each a pass; half of them are warm-up
+STEPS = {"process": 1_200, "fixed": 1_000}  # of each chain, each a pass; half of them are warm-up
 SHARE = 0.01
 
 

@@ -122,7 +122,7 @@ def test_the_number_of_customers_is_four_times_the_tables_of_the_prior():
 def test_a_topic_that_nobody_chose_keeps_its_tokens_and_gets_none():
     rng = np.random.default_rng(3)
     corpus = MatrixCorpus(sp.csr_matrix(rng.poisson(0.6, (40, 12))))
-    chain = Chain(corpus, Settings(first_topics=5, batch_size=15), seed=2)
+    chain = Chain(corpus, Settings(first_topics=5, batch_size=15, topic_word_prior=1.0), seed=2)
     for _ in range(60):
         chain.step()
     move = chain.move

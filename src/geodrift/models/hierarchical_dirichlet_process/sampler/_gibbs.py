@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int, UInt
 from geodrift.kernels import _streams
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
+from geodrift.models.hierarchical_dirichlet_process.sampler._block_moves import move_blocks
 from geodrift.models.hierarchical_dirichlet_process.sampler._open_tokens import open_tokens, put_back
 from geodrift.models.hierarchical_dirichlet_process.sampler._represented import (
     number_of_customers,
@@ -23,6 +24,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 
 MOST_TOPICS = 2**16  # that two bytes of an assignment tell apart
 FIRST_TOPICS = 50
+SHARE_OF_BLOCKS, TOKENS_OF_BLOCKS = 0.25, 2**13  # of a minibatch, whose parts of documents are moved too
 
 
 class WeightedGibbs(CollapsedGibbs):
@@ -30,8 +32,9 @@ class WeightedGibbs(CollapsedGibbs):
 
     Given the weights beta the model is LDA, so a step is one of `CollapsedGibbs` (see there what is exact,
     and how a chain starts). After a pass the weights are drawn given all assignments (`_weights`), and the
-    topics that the next pass may use (`_represented`). The last entry of alpha is that of all topics which
-    are not represented; no token is in it.
+    topics that the next pass may use (`_represented`). Some documents' tokens are also moved together, one
+    topic's at a time (`_block_moves`). The last entry of alpha is that of all topics which are not
+    represented; no token is in it.
 
     Args:
         source: The corpus.
@@ -50,6 +53,8 @@ class WeightedGibbs(CollapsedGibbs):
         )
         number = given.first_topics or min(FIRST_TOPICS, self.source.num_documents)
         self.is_open: Bool[np.ndarray, " K"] = np.append(np.ones(number, bool), False)
+        words = np.arange(self.source.num_words)
+        self.parts = np.searchsorted(self.bounds, words, side="right") - 1
         alpha = np.full(number + 1, self.concentrations.mixture / (number + 1))
         return alpha, MOST_TOPICS
 
@@ -91,10 +96,33 @@ class WeightedGibbs(CollapsedGibbs):
         """Tokens of topics that are not open stay where they are."""
         if self.is_open[self.order()].all():
             super()._sweep(batch, starts, assignments, count)
-            return
-        counts, kept, begins = open_tokens(batch.indptr, batch.counts, starts, assignments, self.is_open)
-        super()._sweep(batch._replace(counts=counts), begins, kept, count)
-        put_back(starts, self.source.starts[batch.documents + 1], assignments, self.is_open, kept)
+        else:
+            counts, kept, begins = open_tokens(batch.indptr, batch.counts, starts, assignments, self.is_open)
+            super()._sweep(batch._replace(counts=counts), begins, kept, count)
+            put_back(starts, self.source.starts[batch.documents + 1], assignments, self.is_open, kept)
+        self._move_blocks(batch, starts, count)
+
+    def _move_blocks(self, batch: Minibatch, starts: Int[np.ndarray, " S"], count: int) -> None:
+        """Move parts of the first documents, a quarter of the minibatch or less; see `_block_moves`."""
+        upto = np.cumsum(self.source.starts[batch.documents + 1] - starts)
+        most = min(SHARE_OF_BLOCKS * batch.num_tokens, TOKENS_OF_BLOCKS)
+        number = min(len(upto), 1 + int(np.searchsorted(upto, most)))
+        entries = slice(0, batch.indptr[number])
+        move_blocks(
+            batch.documents[:number],
+            batch.indptr,
+            batch.vocabulary[batch.words[entries]],
+            batch.counts[entries],
+            starts,
+            self.assignments,
+            self.parts,
+            self.word_topic,
+            self.in_parts,
+            self.alpha,
+            self.is_open,
+            float(self.settings.topic_word_prior),
+            _streams.HDP_BLOCKS.family(self.seed, self.chain, count).word,
+        )
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """As of LDA; with a mass of 0 no token is assigned to a topic."""

@@ -55,9 +55,9 @@ class CollapsedGibbs(TopicMove):
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
+        self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
         self.alpha, size = self._first_prior()
         self.assignments = np.zeros(source.num_tokens, np.uint8 if size <= 2**8 else np.uint16)
-        self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
         size = padded(len(self.alpha))
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
