@@ -7,8 +7,8 @@ one thread, and what they have by default besides; tomotopy begins with 2 topics
 `FIRST`, as many as geodrift. The clock is that of the processor, so that a busy machine hardly counts. It
 begins after the documents are in memory (and geodrift's code is compiled) and before anything is learnt from
 them: geodrift's factorisation is included. At each mark the present state, one draw, is scored by completion
-of test documents: geodrift's with alpha_0 beta as the document prior; tomotopy's with its own alpha shared out
-as its topics' tokens are, and with the best of `SCALES` in the place of its alpha, chosen on the test
+of test documents: geodrift's with alpha_0 beta as the document prior; tomotopy's with its own alpha shared
+out as its topics' tokens are, and with the best of `SCALES` in the place of its alpha, chosen on the test
 documents. The file is written after every state, and a later call goes on with the seeds that it lacks.
 """
 
