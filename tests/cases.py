@@ -302,6 +302,9 @@ class ModelLaw(NamedTuple):
 
 MODELS = [
     ModelCase("dpm", "DirichletProcessMixture", {"n_clusters": 3, "batch_size": 20}, "models.model_laws:dpm"),
+    ModelCase(
+        "hdp", "HierarchicalDirichletProcess", {"first_topics": 3, "batch_size": 20}, "models.model_laws:hdp"
+    ),
     ModelCase("lda", "LatentDirichletAllocation", {"n_topics": 3, "batch_size": 20}, "models.model_laws:lda"),
     ModelCase("sam", "SphericalAdmixture", {"n_topics": 3, "batch_size": 20}, "models.model_laws:sam"),
 ]

@@ -6,7 +6,7 @@ from scipy.special import i0e
 
 from cases import ModelLaw
 from geodrift.data import Corpus
-from models import dpm_problem, lda_problem
+from models import dpm_problem, hdp_problem, lda_problem
 
 LDA_COUNTS = np.array([[2, 2, 0], [0, 2, 2]])
 LDA_PRIORS = {"doc_topic_prior": (0.1, 0.3), "topic_word_prior": 0.1}
@@ -56,6 +56,30 @@ def dpm():
 
     expected = np.append(p[likely], mean)
     return ModelLaw(Corpus.from_matrix(sp.csr_matrix(DPM_ROWS)), settings, 20, 600, statistics, expected)
+
+
+HDP_COUNTS = np.array([[2, 1, 0], [0, 1, 2]])
+
+
+def hdp():
+    """Probabilities of the numbers of topics, and the mean of the weight of all others, by enumeration."""
+    prior, alpha, gamma = 0.4, 0.8, 1.5
+    exact = hdp_problem.posterior(HDP_COUNTS, prior, alpha, gamma)
+    settings = {
+        "first_topics": 2,
+        "topic_word_prior": prior,
+        "mixture_concentration": alpha,
+        "weight_concentration": gamma,
+        "num_draws": 500,
+        "warm_up_fraction": 0.1,
+    }
+
+    def statistics(draws):
+        numbers = draws["number_of_topics"]
+        return np.column_stack([*(numbers == n for n in (1, 2, 3, 4)), draws["other_weight"]])
+
+    expected = np.array([*(exact.of_number(n) for n in (1, 2, 3, 4)), exact.other_weight])
+    return ModelLaw(Corpus.from_matrix(sp.csr_matrix(HDP_COUNTS)), settings, 12, 1_000, statistics, expected)
 
 
 SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane

@@ -9,7 +9,8 @@ from scipy.special import gammaln
 
 import geodrift
 from geodrift.models import DirichletProcessMixture
-from geodrift.models.dirichlet_process_mixture import _places, log_predictive
+from geodrift.models.dirichlet_process_mixture import log_predictive
+from geodrift.models.kit import _places
 
 WORDS = 12
 

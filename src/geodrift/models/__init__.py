@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from geodrift.models.dirichlet_process_mixture import (
         DirichletProcessMixture as DirichletProcessMixture,
     )
+    from geodrift.models.hierarchical_dirichlet_process import (
+        HierarchicalDirichletProcess as HierarchicalDirichletProcess,
+    )
     from geodrift.models.kit import Answers as Answers
     from geodrift.models.kit import Model as Model
     from geodrift.models.kit import create_run as create_run

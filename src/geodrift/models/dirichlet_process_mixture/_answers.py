@@ -1,6 +1,6 @@
 """What the Dirichlet-process mixture answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,37 +8,18 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.clusters._cluster_count import law_of_count
-from geodrift.models.dirichlet_process_mixture import _places
+from geodrift.models.clusters._cluster_count import law_of_number, numbers_text
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
+from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import ComponentAnswers, Draws
 from geodrift.models.kit._verdict import Verdict
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
-
-
-def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
-    """The posterior of a number of clusters, for JSON.
-
-    Args:
-        numbers: Of all draws.
-        name: Of the number.
-        share: Of the rows, above which a cluster counts.
-    """
-    law = law_of_count(numbers.ravel(), share)
-    return {
-        "name": name,
-        "of": f"more than {100 * share:g}% of the rows" if share else "any row",
-        "mean": float(law.draws.mean()),
-        "low": law.low,
-        "high": law.high,
-        "probabilities": {int(n): float(p) for n, p in zip(law.values, law.probabilities, strict=True)},
-    }
 
 
 class DirichletProcessAnswers(ComponentAnswers):
@@ -51,7 +32,7 @@ class DirichletProcessAnswers(ComponentAnswers):
     def aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         """The clusters that are told of, [chain, draw, cluster, ...], and how far the chains agree."""
         posterior = run.draws["posterior"].to_dataset()
-        draws = {name: posterior[name].values for name in _places.VARIABLES}
+        draws = {name: posterior[name].values for name in _places.variables(self.model.component)}
         return _places.told(draws, _given(run))
 
     def summarise(self, run: Run, top: int) -> Findings:
@@ -71,11 +52,11 @@ class DirichletProcessAnswers(ComponentAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many clusters there are, the verdict, and one table a cluster."""
-        return f"{_numbers_text(found.numbers)}\n\n{super().summary_text(found)}"
+        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_text(found)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many clusters there are, and a few lines each."""
-        return f"{_numbers_text(found.numbers)}\n\n{super().summary_lines(found, width)}"
+        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_lines(found, width)}"
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
@@ -110,7 +91,7 @@ class DirichletProcessAnswers(ComponentAnswers):
         prior = float(run.config["settings"]["cluster_word_prior"])
         draws = flat["clusters"], flat["cluster_weights"], flat["new_weight"]
         weights = membership(rows, draws, prior, places=orders[chosen], others=not given)
-        return with_intervals_of_shared(weights, agreed if given else with_rest(agreed))
+        return with_intervals_of_shared(weights, agreed if given else _places.with_rest(agreed))
 
     def mixtures(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
@@ -120,27 +101,8 @@ class DirichletProcessAnswers(ComponentAnswers):
 
     def to_datatree(self, run: Run) -> Any:
         """The clusters that are told of, in one order, beside all numbers of the draws."""
-        from geodrift.models.kit._datatree import component_datatree
-
-        posterior, (draws, agreed) = run.draws["posterior"].to_dataset().load(), self.aligned(run)
-        dims = {name: posterior[name].dims for name in draws}
-        kept = posterior.drop_vars(list(draws)).drop_dims("cluster", errors="ignore")
-        ordered = kept.assign({name: (dims[name], values) for name, values in draws.items()})
-        size = draws["cluster_sizes"].shape[2]
-        places = {"cluster": np.arange(size), "word": posterior["word"].values}
-        return component_datatree(ordered.assign_coords(places), agreed, "cluster")
+        return _places.datatree_of_told(run, *self.aligned(run), self.model.component)
 
 
 def _given(run: Run) -> bool:
     return Settings.from_dict(run.config["settings"]).given is not None
-
-
-def with_rest(agreed: Agreement) -> Agreement:
-    """The agreement with a last place for all other clusters, on which all chains agree."""
-    cosines = np.concatenate([agreed.cosines, np.full((len(agreed.cosines), 1), np.inf)], axis=1)
-    return agreed._replace(cosines=cosines)
-
-
-def _numbers_text(numbers: Sequence[dict[str, Any]]) -> str:
-    told = [f"{each['low']} to {each['high']} with {each['of']}" for each in numbers]
-    return f"Number of clusters, 90%: {', '.join(told)}."

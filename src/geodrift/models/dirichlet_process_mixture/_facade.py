@@ -11,14 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import sampled
 from geodrift.kernels._streams import DPM_SAMPLE
-from geodrift.models.dirichlet_process_mixture import _places
-from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS, law_of_number, with_rest
+from geodrift.models.clusters._cluster_count import law_of_number
+from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
+from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, MatrixCorpus
@@ -148,7 +149,9 @@ class DirichletProcessMixture(StoredAssignments, Facade):
         """`predict_proba` with 90% intervals; NaN for a cluster that the chains of `fit` do not share."""
         check_is_fitted(self)
         found = self._membership(self._validated(X, reset=False))
-        return with_intervals_of_shared(found, self.agreement_ if self._given else with_rest(self.agreement_))
+        return with_intervals_of_shared(
+            found, self.agreement_ if self._given else _places.with_rest(self.agreement_)
+        )
 
     def score_samples(self, X: Any) -> Float[np.ndarray, " D"]:
         """Log density of each row, averaged over the draws; multinomial coefficients are left out."""

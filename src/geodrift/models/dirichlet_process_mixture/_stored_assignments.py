@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models.clusters import coclustering, point_partition
 from geodrift.models.clusters._point_partition import LOSSES
-from geodrift.models.dirichlet_process_mixture._places import spaced
+from geodrift.models.kit._places import spaced
 
 SEARCHED = 100  # draws, at most, that a partition is sought for
 

@@ -77,18 +77,7 @@ class LatentDirichletAnswers(TopicAnswers):
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
-        passed_over = scores["documents"] - scores["documents_scored"]
-        perplexity = "infinite" if scores["perplexity"] is None else f"{scores['perplexity']:,.1f}"
-        return (
-            f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
-            f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
-            f"(N = {scores['topic_draws']} topic draws; {passed_over:,} documents of fewer than two words "
-            "left out)\n"
-            + ", ".join(
-                f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
-            )
-            + " (median of the draws [90% interval])"
-        )
+        return completion_sentence(scores)
 
     def numbers(self, run: Run) -> dict[str, Float[np.ndarray, "C N"]]:
         """The stored ones, and of alpha where it was learnt; see `prior_numbers`."""
@@ -166,6 +155,20 @@ def _priors(run: Run) -> dict[str, np.ndarray]:
 
 def _symmetric(run: Run) -> bool:
     return run.config["settings"]["learn_doc_topic_prior"] == "symmetric"
+def completion_sentence(scores: Mapping[str, Any]) -> str:
+    """Perplexity by document completion and what it is of; a line of the topics' scores."""
+    passed_over = scores["documents"] - scores["documents_scored"]
+    perplexity = "infinite" if scores["perplexity"] is None else f"{scores['perplexity']:,.1f}"
+    return (
+        f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
+        f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
+        f"(N = {scores['topic_draws']} topic draws; {passed_over:,} documents of fewer than two words "
+        "left out)\n"
+        + ", ".join(
+            f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
+        )
+        + " (median of the draws [90% interval])"
+    )
 
 
 def _shown(score: Mapping[str, float | None]) -> str:

@@ -1,11 +1,4 @@
-r"""The concentration alpha given the numbers of rows of all clusters.
-
-Of a Dirichlet process, k clusters of n rows have probability :math:`\propto \alpha^k \Gamma(\alpha) /
-\Gamma(\alpha + n)`, and with :math:`q \sim \mathrm{Beta}(\alpha, n)`
-
-.. math:: \alpha \mid q, k \sim \mathrm{Gamma}(a + k,\; b - \log q)
-
-(Escobar and West 1995, section 6, in the form of one gamma). With K clusters of weights Dirichlet(alpha / K),
+r"""The concentration alpha given the numbers of rows of K clusters of weights Dirichlet(alpha / K).
 
 .. math:: p(\alpha \mid m) \propto p(\alpha) \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)}
     \prod_k \frac{\Gamma(\alpha / K + m_k)}{\Gamma(\alpha / K)},
@@ -21,23 +14,6 @@ from geodrift.models.kit._slice_sampling import slice_transition
 
 SHAPE, RATE = 1.0, 1.0  # a and b, of the prior
 _WIDTH = 2.0  # of the slice sampler's first interval
-
-
-def draw_concentration(alpha: float, clusters: int, rows: int, rng: np.random.Generator) -> float:
-    """Alpha of a Dirichlet process.
-
-    Args:
-        alpha: Its present value.
-        clusters: k, clusters that have rows.
-        rows: n.
-        rng: Of the random numbers.
-    """
-    if rows == 0:
-        return float(rng.standard_gamma(SHAPE) / RATE)
-    # Of small alpha a Beta draw underflows: log q by Gamma(s) = Gamma(s + 1) U^(1/s).
-    one = np.log(rng.standard_gamma(alpha + 1.0)) - rng.standard_exponential() / alpha
-    log_q = one - np.logaddexp(one, np.log(rng.standard_gamma(rows)))
-    return float(rng.standard_gamma(SHAPE + clusters) / (RATE - log_q))
 
 
 def log_density_of_finite(log_alpha: float, numbers: Int[np.ndarray, " K"]) -> float:

@@ -5,11 +5,11 @@ from jaxtyping import Int
 
 from geodrift.kernels import _streams
 from geodrift.kernels._vector_draw import padded
+from geodrift.models.clusters._concentration import draw_concentration
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._concentration import (
-    draw_concentration,
     draw_finite_concentration,
 )
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED, add_rows, seat_rows

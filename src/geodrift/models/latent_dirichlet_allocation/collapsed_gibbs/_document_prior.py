@@ -49,6 +49,19 @@ def documents_above(starts: np.ndarray, assignments: np.ndarray, num_topics: int
     return above
 
 
+def draw_tables(
+    prior: Float[np.ndarray, " K"],
+    starts: Int[np.ndarray, " bound"],
+    assignments: UInt[np.ndarray, " n"],
+    rng: np.random.Generator,
+) -> Int[np.ndarray, " K"]:
+    """The numbers of tables of all documents, sum_d l_dk, with the arguments of `draw_document_prior`."""
+    above = documents_above(starts, assignments, len(prior))
+    rows, topics = np.nonzero(above)  # a draw of none takes no random number
+    drawn = rng.binomial(above[rows, topics], prior[topics] / (prior[topics] + rows))
+    return np.bincount(topics, drawn, len(prior)).astype(np.int64)
+
+
 def draw_document_prior(
     prior: Float[np.ndarray, " K"],
     starts: Int[np.ndarray, " bound"],
@@ -68,17 +81,15 @@ def draw_document_prior(
     Returns:
         The new alpha, float64.
     """
-    above = documents_above(starts, assignments, len(prior))
-    chances = prior / (prior + np.arange(len(above))[:, None])
-    tables = rng.binomial(above, chances).sum(axis=0)
-    fall = -_log_beta(prior.sum(), np.diff(starts), rng).sum()
+    tables = draw_tables(prior, starts, assignments, rng)
+    fall = -log_beta(prior.sum(), np.diff(starts), rng).sum()
     if symmetric:
         value = rng.standard_gamma(SHAPE + tables.sum()) / (RATE + len(prior) * fall)
         return np.full(len(prior), value)
     return rng.standard_gamma(SHAPE + tables) / (RATE + fall)
 
 
-def _log_beta(first: float, lengths: Int[np.ndarray, " D"], rng: np.random.Generator) -> np.ndarray:
+def log_beta(first: float, lengths: Int[np.ndarray, " D"], rng: np.random.Generator) -> np.ndarray:
     """Logarithms of Beta(first, n_d) draws, one for each document with tokens; no draw underflows."""
     lengths = lengths[lengths > 0]
     # Gamma(s) = Gamma(s + 1) U^(1/s).

@@ -1,6 +1,7 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, UInt
@@ -9,7 +10,7 @@ from geodrift.driver import Plan
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
-from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.kit._settings import ModelSettings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
@@ -45,22 +46,27 @@ class CollapsedGibbs(TopicMove):
         chain: Number of the chain; (seed, chain, step) keys the random streams.
     """
 
-    def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
+    settings: Any  # of this model, or of one that is this model given something
+
+    def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, settings.batch_size)
+        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, self.settings.batch_size)
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
-        small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
-        self.assignments = np.zeros(source.num_tokens, small)
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
-        size = padded(settings.n_topics)
+        self.alpha, size = self._first_prior()
+        self.assignments = np.zeros(source.num_tokens, np.uint8 if size <= 2**8 else np.uint16)
+        size = padded(len(self.alpha))
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
-        self.alpha = settings.document_prior.astype(np.float64)
         self.eta = float(settings.topic_word_prior)
         self._compile()
+
+    def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:
+        """Alpha at the start, and the most topics that there will ever be."""
+        return self.settings.document_prior.astype(np.float64), self.settings.n_topics
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:
@@ -86,7 +92,7 @@ class CollapsedGibbs(TopicMove):
         """Find topics by a factorisation of some of the documents of the start."""
         seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
         factorised = self.source.corpus.rows(documents[: self.num_factorised])
-        self.prepared = first_topics(factorised, self.settings.n_topics, seed)
+        self.prepared = first_topics(factorised, len(self.alpha), seed)
 
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:
         """Assign the documents of the start, given these topics."""
@@ -135,26 +141,22 @@ class CollapsedGibbs(TopicMove):
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
-        self._sweep(batch, count)
+        self._sweep(batch, self.source.starts[batch.documents], self.assignments, count)
         self._draw_priors(count)
         draws += batch.num_tokens * self.settings.sweeps
         self.token_draws += draws
         return draws
 
-    def _sweep(self, batch: Minibatch, count: int) -> None:
-        """Redraw the assignments of a minibatch given all others."""
+    def _sweep(
+        self, batch: Minibatch, starts: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"], count: int
+    ) -> None:
+        """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
+        streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
+        counts, prior = (self.word_topic, self.in_parts), self.document_prior
+        given = (*counts, self._masses(count), prior, self.eta)
+        sweeps = self.settings.sweeps
         collapsed_gibbs_sweeps(
-            batch,
-            self.source.starts[batch.documents],
-            self.bounds,
-            self.assignments,
-            self.word_topic,
-            self.in_parts,
-            self._masses(count),
-            self.document_prior,
-            self.eta,
-            sweeps=self.settings.sweeps,
-            streams=_streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count),
+            batch, starts, self.bounds, assignments, *given, sweeps=sweeps, streams=streams
         )
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
@@ -163,6 +165,10 @@ class CollapsedGibbs(TopicMove):
             self.prepare(documents)
         topics, self.prepared = self.prepared, None
         return topics
+
+    def _passed(self, count: int) -> bool:
+        """Whether the step after ``count`` steps was the last of a pass over all documents."""
+        return self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
 
     def _join(self, batch: Minibatch, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
@@ -241,7 +247,7 @@ class CollapsedGibbs(TopicMove):
 
     def _draw_priors(self, count: int) -> None:
         """Draw what is learnt of alpha and eta after the last minibatch of a pass over all documents."""
-        if self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0:
+        if self._passed(count):
             self.alpha, self.eta = self._new_priors(count)
 
     def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:

@@ -38,7 +38,8 @@ def document_mixtures(
     doc_topic_prior: ArrayLike,
     *,
     seed: int = 0,
-) -> dict[str, Float[np.ndarray, "D K"]]:
+    told: int | None = None,
+) -> dict[str, Float[np.ndarray, "D columns"]]:
     """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
 
     Both are over topics, assignments and mixtures. A document's numbers are a function of its words, the
@@ -49,9 +50,11 @@ def document_mixtures(
         topics: Aligned draws; rows sum to 1.
         doc_topic_prior: alpha, each component's: one number, K numbers, or [N, K], one row a draw.
         seed: Seed of the assignments and the mixtures.
+        told: Only so many topics, the first ones, are told of, and a last column has the sum of the others;
+            they need not be aligned. None: all.
 
     Returns:
-        ``{"mean", "low", "high"}``, each [D, K] float32.
+        ``{"mean", "low", "high"}``, each [D, K] float32, or [D, told + 1].
 
     Raises:
         ValueError: Shapes disagree, or a value is outside what its line allows.
@@ -61,13 +64,22 @@ def document_mixtures(
     prior = checked_prior(doc_topic_prior, *topics.shape[:2])
     num_draws, num_topics = prior.shape
     block = max(1, NUMBERS_AT_ONCE // (num_draws * DRAWS_PER_TOPIC_DRAW * num_topics))
-    out = {name: np.empty((counts.shape[0], num_topics), np.float32) for name in ("mean", "low", "high")}
+    columns = num_topics if told is None else told + 1
+    out = {name: np.empty((counts.shape[0], columns), np.float32) for name in ("mean", "low", "high")}
     for start in range(0, counts.shape[0], block):
         rows = slice(start, start + block)
-        mean, draws = _sampled(counts[rows], topics, prior, seed)
+        mean, draws = (_summed(found, told) for found in _sampled(counts[rows], topics, prior, seed))
         out["mean"][rows] = mean
         out["low"][rows], out["high"][rows] = np.quantile(draws, INTERVAL, axis=0)
     return out
+
+
+def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np.ndarray, "*M D columns"]:
+    """The first components, and the sum of the others; all components where ``told`` is None."""
+    if told is None:
+        return mixtures
+    others = mixtures[..., told:].sum(axis=-1, keepdims=True)
+    return np.concatenate([mixtures[..., :told], others], axis=-1)
 
 
 def _sampled(

@@ -109,8 +109,11 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         self.shares.keep(batch.documents, drawn, self.assignments)
         return drawn
 
-    def _sweep(self, batch: Minibatch, count: int) -> None:
-        topics = self.shares.fetch(batch.documents, self.assignments)
+    def _sweep(
+        self, batch: Minibatch, starts: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"], count: int
+    ) -> None:
+        del starts  # of one process
+        topics = self.shares.fetch(batch.documents, assignments)
         mine, counts = self.pairs[self.team.rank], (self.word_topic.reshape(-1), self.in_parts)
         sweep = SharedSweep(batch, self.bounds, topics, self.document_prior, counts[1].shape[1], mine)
         masses, prior = self._masses(count), self.eta
@@ -118,7 +121,7 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         for cells in self.rounds:
             sweep.draw(cells[self.team.rank], *counts, masses, prior, streams)
             sweep.exchange(self.team, cells, *counts)
-        self.shares.keep(batch.documents, sweep.topics, self.assignments)
+        self.shares.keep(batch.documents, sweep.topics, assignments)
 
     def _compile(self) -> None:
         super()._compile()

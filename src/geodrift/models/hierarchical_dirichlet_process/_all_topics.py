@@ -1,0 +1,56 @@
+"""All topics of a draw as topics of LDA: those that have tokens, and one in the place of all others.
+
+Given the weights the model is LDA with alpha = alpha_0 beta. A topic without a token has all words alike on
+average; all such topics are one here, of the weight that they have together.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from geodrift.models.kit._places import spaced
+
+LEAST_PRIOR = 1e-30  # alpha of a place that a draw has no topic for
+
+
+def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
+    """Topics and alpha of each draw; the last topic is that of all others.
+
+    Args:
+        draws: Stored variables, [draw, ...], NaN where a draw has no such topic.
+    """
+    stored, weights = draws["topics"], draws["topic_weights"]
+    most = int((~np.isnan(weights)).sum(axis=1).max())
+    stored, weights = stored[:, :most], weights[:, :most]
+    number, _, num_words = stored.shape
+    topics = np.full((number, most + 1, num_words), 1.0 / num_words, np.float32)
+    present = ~np.isnan(weights)
+    topics[:, :most][present] = stored[present]
+    whole = np.column_stack([weights.astype(np.float64), draws["other_weight"]])
+    alpha = np.nan_to_num(whole) * np.asarray(draws["mixture_concentration"])[:, None]
+    return topics, np.maximum(alpha, LEAST_PRIOR)
+
+
+def told_first(
+    topics: Float[np.ndarray, "N K V"], alpha: Float[np.ndarray, "N K"], orders: Int[np.ndarray, "N P"]
+) -> tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"]]:
+    """The same with the topics that are told of in their places, before all others.
+
+    Args:
+        topics: From `as_lda`.
+        alpha: From `as_lda`.
+        orders: For each draw and each place, the number of the draw's topic.
+    """
+    every = np.arange(topics.shape[1])
+    whole = np.stack([np.append(order, np.setdiff1d(every, order)) for order in orders])
+    rows = np.arange(len(topics))[:, None]
+    return topics[rows, whole], alpha[rows, whole]
+
+
+def some_of(
+    draws: Mapping[str, np.ndarray], most: int
+) -> tuple[dict[str, np.ndarray], Int[np.ndarray, " M"]]:
+    """At most so many of the draws, evenly spaced, and their numbers."""
+    chosen = spaced(len(draws["topics"]), most)
+    return {name: values[chosen] for name, values in draws.items()}, chosen

@@ -1,0 +1,117 @@
+"""What a hierarchical Dirichlet process answers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift.driver import Run
+from geodrift.models.clusters._cluster_count import law_of_number, numbers_text
+from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
+from geodrift.models.hierarchical_dirichlet_process._chain import Chain
+from geodrift.models.kit import _places
+from geodrift.models.kit._agreement import Agreement
+from geodrift.models.kit._answers import Findings
+from geodrift.models.kit._component_answers import Draws, flat
+from geodrift.models.kit._verdict import Verdict
+from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import in_order_of, mean_topics
+from geodrift.models.topics._answers import TopicAnswers
+from geodrift.models.topics._topic_scores import topic_scores
+
+TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
+
+
+def law_of_topics(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
+    """See `law_of_number`, of topics."""
+    return law_of_number(numbers, name, share, "token")
+
+
+class HierarchicalAnswers(TopicAnswers):
+    """See `Answers`; which topics are told of is said in `kit._places`."""
+
+    chain_type = Chain
+    # A score takes 75 sweeps over the documents for each draw.
+    evaluation_draws = 10
+
+    def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
+        posterior = run.draws["posterior"].to_dataset()
+        name = self.model.component
+        draws = {each: posterior[each].values for each in _places.variables(name)}
+        return _places.told(draws, False, component=name)
+
+    def summarise(self, run: Run, top: int) -> Findings:
+        """Each topic's words and share of the tokens, and how many topics there are."""
+        found = super().summarise(run, top)
+        posterior = run.draws["posterior"].to_dataset()
+        above = _places.numbers_above(posterior[self.sizes].values)
+        numbers = [
+            law_of_topics(posterior["number_of_topics"].values, "number_of_topics"),
+            law_of_topics(above, "number_of_topics_above", _places.LEAST_SHARE),
+        ]
+        return found._replace(numbers=numbers)
+
+    def verdict(self, run: Run) -> Verdict:
+        """How far the chains agree on the topics that are told of, and on every number that is stored."""
+        return self._verdict(run, self.aligned(run)[1])
+
+    def summary_text(self, found: Findings) -> str:
+        """How many topics there are, the verdict, and one table a topic."""
+        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_text(found)}"
+
+    def summary_lines(self, found: Findings, width: int) -> str:
+        """How many topics there are, and a few lines each."""
+        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_lines(found, width)}"
+
+    def expected_topics(
+        self, run: Run, topics: Float[np.ndarray, "N K V"]
+    ) -> Float[np.ndarray, "K V"] | None:
+        """The mean given the first chain's last state, of the topics that resemble those told of most."""
+        kept = run.snapshot(0).get("expected_topics")
+        if kept is None or len(kept) < topics.shape[1]:
+            return None
+        return in_order_of(kept, mean_topics(topics))
+
+    def score(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Perplexity by document completion under all topics; scores of those that are told of."""
+        del options
+        completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
+        topics, top = flat(self.aligned(run)[0])[self.variable], min(10, rows.shape[1])
+        return completion | topic_scores(mean_topics(topics), rows, draws=topics, top=top)
+
+    def sentence(self, scores: Mapping[str, Any]) -> str:
+        """Perplexity and what it is of; a line of the topics' scores."""
+        return completion_sentence(scores)
+
+    def mixtures(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
+        """The topics that are told of are not all that there are: see `transform`."""
+        raise NotImplementedError
+
+    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Shares of the topics that are told of, and of all others together."""
+        return self.transformer(run, seed=seed)(rows)
+
+    def transformer(
+        self, run: Run, *, seed: int
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced, all topics of them."""
+        agreed, posterior = self.aligned(run)[1], run.draws["posterior"].to_dataset()
+        names = ("topics", "topic_weights", "other_weight", "mixture_concentration")
+        some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)
+        orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
+        draws, told = told_first(*as_lda(some), orders[chosen]), orders.shape[1]
+        return lambda rows: _places.with_intervals(
+            document_mixtures(rows, *draws, seed=seed, told=told), agreed
+        )
+
+    def to_datatree(self, run: Run) -> Any:
+        """The topics that are told of, in one order, beside all numbers of the draws."""
+        return _places.datatree_of_told(run, *self.aligned(run), self.model.component)

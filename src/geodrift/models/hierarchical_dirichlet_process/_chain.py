@@ -1,0 +1,60 @@
+"""One chain of a hierarchical Dirichlet process: what it draws."""
+
+import numpy as np
+from jaxtyping import Float
+
+from geodrift.driver import ShownMetric, Variable
+from geodrift.models.hierarchical_dirichlet_process.sampler._gibbs import WeightedGibbs
+from geodrift.models.latent_dirichlet_allocation._minibatch_chain import MinibatchChain
+
+
+class Chain(MinibatchChain):
+    """See `MinibatchChain`; every draw has as many topics as have tokens, those with the most first."""
+
+    shown_metrics = (ShownMetric("topics", "{:,.0f} topics"), *MinibatchChain.shown_metrics)
+    counted_length = 100  # topics: a draw has tens or hundreds
+    move: WeightedGibbs
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Topics, of which there are as many as a draw has, and numbers that no order of them changes."""
+        return {
+            "topics": Variable(("topic", "word"), (None, self.source.num_words), "float32"),
+            "topic_weights": Variable(("topic",), (None,), "float32"),
+            "topic_sizes": Variable(("topic",), (None,), "float32"),
+            "other_weight": Variable((), (), "float64"),
+            "mixture_concentration": Variable((), (), "float64"),
+            "weight_concentration": Variable((), (), "float64"),
+            "number_of_topics": Variable((), (), "int32"),
+            "log_joint": Variable((), (), "float64"),
+        }
+
+    def prepare(self) -> None:
+        """Find topics to start from."""
+        self.move.prepare(self._order(0, self.source.num_documents))
+
+    def draw(self) -> dict[str, np.ndarray]:
+        """The present value of each variable."""
+        order, alpha = self.move.order(), self.move.alpha
+        weights = alpha / alpha.sum()
+        return {
+            "topics": self.topics()[order],
+            "topic_weights": weights[order].astype(np.float32),
+            "topic_sizes": self.move.topic_sizes()[order],
+            "other_weight": np.array(np.delete(weights, order).sum()),
+            "mixture_concentration": np.array(self.move.concentrations.mixture),
+            "weight_concentration": np.array(self.move.concentrations.weight),
+            "number_of_topics": np.array(len(order), np.int32),
+            "log_joint": np.array(self.move.log_joint()),
+        }
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The expected topics, in the order of a draw."""
+        return {"expected_topics": self.expected_topics()[self.move.order()]}
+
+    def topic_prior(self) -> Float[np.ndarray, " K"]:
+        """alpha_0 beta, with what all topics that are not represented have together as the last."""
+        return self.move.alpha
+
+    def _move(self) -> WeightedGibbs:
+        return WeightedGibbs(self.source, self.settings, self.seed, self.chain)

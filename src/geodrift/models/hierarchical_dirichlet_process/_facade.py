@@ -1,0 +1,194 @@
+"""The hierarchical Dirichlet process as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.utils.validation import check_is_fitted
+
+from geodrift.driver import sampled
+from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
+from geodrift.models.hierarchical_dirichlet_process._answers import TRANSFORM_DRAWS, law_of_topics
+from geodrift.models.hierarchical_dirichlet_process._chain import Chain
+from geodrift.models.hierarchical_dirichlet_process._settings import Settings
+from geodrift.models.kit import _places
+from geodrift.models.kit._component_answers import flat
+from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
+    CompletionScore,
+    completion_perplexity,
+)
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics
+from geodrift.models.topics._facade import TopicModelFacade
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PERPLEXITY_DRAWS = 10
+LEAST_STEPS, PASSES = 400, 400  # of `fit`
+
+
+class HierarchicalDirichletProcess(TopicModelFacade):
+    """Topics of documents, as many as these ask for, with a posterior: Teh, Jordan, Beal and Blei (2006).
+
+    D documents, V words. What each setting is and may be stands on the page of settings. Topics that have
+    less than 1% of the tokens are sampled like the others and not told of one by one.
+
+    Args:
+        first_topics: Topics that a chain starts with; None: 50, or as many as there are documents.
+        topic_word_prior: eta, each word's Dirichlet parameter in a topic.
+        mixture_concentration: alpha_0; None: drawn with the topics.
+        weight_concentration: gamma; None: drawn with the topics.
+        batch_size: S, documents of a step; None: as many as hold 2^19 tokens.
+        warm_up_fraction: Part of the steps that is warm-up.
+        n_steps: Steps of each chain, warm-up included; None: those of 400 passes over the documents, and at
+            least 400.
+        n_draws: Stored draws of each chain.
+        n_chains: Chains, run one after the other.
+        random_state: Seed, or a `numpy.random.RandomState`.
+        verbose: Above 0, `fit` shows its progress on stderr.
+
+    Attributes:
+        topic_draws_: Posterior draws of the topics that are told of, of all chains, aligned,
+            [draw, topic, word] float32; rows sum to 1. The largest is first.
+        topic_weight_draws_: Their weights beta, [draw, topic]; with those of all others they sum to 1.
+        topic_size_draws_: The share of the tokens that each has, [draw, topic].
+        number_of_topics_draws_: Topics that have tokens, [draw].
+        mixture_concentration_draws_: alpha_0, [draw].
+        weight_concentration_draws_: gamma, [draw].
+        topics_: Posterior means of the topics that are told of, [topic, word].
+        components_: The same under the name that scikit-learn's LDA has for it.
+        agreement_: How far the chains agree on each topic.
+        settings_: The settings.
+        n_features_in_: V.
+
+    Example:
+        >>> model = HierarchicalDirichletProcess(random_state=0).fit(counts)
+        >>> model.number_of_topics()["low"], model.number_of_topics()["high"]
+    """
+
+    settings_type = Settings
+
+    def __init__(
+        self,
+        first_topics: int | None = None,
+        *,
+        topic_word_prior: float = 0.01,
+        mixture_concentration: float | None = None,
+        weight_concentration: float | None = None,
+        batch_size: int | None = None,
+        warm_up_fraction: float = 0.5,
+        n_steps: int | None = None,
+        n_draws: int = 25,
+        n_chains: int = 4,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.first_topics = first_topics
+        self.topic_word_prior = topic_word_prior
+        self.mixture_concentration = mixture_concentration
+        self.weight_concentration = weight_concentration
+        self.batch_size = batch_size
+        self.warm_up_fraction = warm_up_fraction
+        self.n_steps = n_steps
+        self.n_draws = n_draws
+        self.n_chains = n_chains
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Sample the posterior of the topics; what was fitted before is forgotten.
+
+        Args:
+            X: Counts [D, V], sparse or dense, whole numbers; rows without a word are kept and say nothing.
+            y: Ignored.
+
+        Raises:
+            ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
+        """
+        settings = self._settings()
+        corpus = MatrixCorpus(self._validated(X, reset=True))
+        chains = self._chains(Chain, corpus, settings)
+        passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
+        steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
+        draws = sampled(chains, steps, verbose=bool(self.verbose))
+        found, self.agreement_ = _places.told(draws, False, component="topic")
+        self.topic_draws_, self.topic_weight_draws_, self.topic_size_draws_ = flat(found).values()
+        self.settings_, self._draws = settings, flat(draws)
+        self.number_of_topics_draws_ = self._draws["number_of_topics"]
+        self.mixture_concentration_draws_ = self._draws["mixture_concentration"]
+        self.weight_concentration_draws_ = self._draws["weight_concentration"]
+        return self
+
+    @property
+    def topics_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        check_is_fitted(self)
+        return mean_topics(self.topic_draws_)
+
+    @property
+    def components_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        return self.topics_
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`: topic0, topic1, ..., and others.
+
+        Args:
+            input_features: Ignored.
+        """
+        return np.append(super().get_feature_names_out(input_features), "others")
+
+    def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
+        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.
+
+        The last column is that of all topics which are not told of. The ends are NaN for a topic that the
+        chains of `fit` do not share.
+        """
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        orders = self.agreement_.orders.reshape(-1, self.topic_draws_.shape[1])
+        some, chosen = some_of(self._draws, TRANSFORM_DRAWS)
+        draws = told_first(*as_lda(some), orders[chosen])
+        weights = document_mixtures(rows, *draws, told=orders.shape[1])
+        return _places.with_intervals(weights, self.agreement_)
+
+    def number_of_topics(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:
+        """The posterior of how many topics have more than the share ``least`` of the tokens.
+
+        ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
+        """
+        check_is_fitted(self)
+        numbers = _places.numbers_above(self._draws["topic_sizes"][None], least)
+        return law_of_topics(numbers, "number_of_topics_above", least)
+
+    def perplexity(self, X: Any, *, seed: int = 0) -> float:
+        """Perplexity of a tenth of each document's words given the others; lower is better.
+
+        Under at most `PERPLEXITY_DRAWS` of the draws, all topics of them; see `completion_perplexity`.
+        """
+        return self._completion(X, seed).perplexity
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean log-likelihood of a held-out word, minus the logarithm of `perplexity`: larger is better."""
+        return self._completion(X, 0).log_likelihood_per_token
+
+    def to_datatree(self, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
+        """As of the base, with the topics' weights and the numbers that no order of the topics changes."""
+        tree, chains = super().to_datatree(vocabulary), len(self.agreement_.cosines)
+        found = {"topic_weights": (("chain", "draw", "topic"), self.topic_weight_draws_)}
+        for name in ("number_of_topics", "mixture_concentration", "weight_concentration"):
+            found[name] = (("chain", "draw"), getattr(self, f"{name}_draws_"))
+        told = {
+            name: (dims, values.reshape(chains, -1, *values.shape[1:]))
+            for name, (dims, values) in found.items()
+        }
+        tree["posterior"] = tree["posterior"].to_dataset().assign(told)
+        return tree
+
+    def _completion(self, X: Any, seed: int) -> CompletionScore:
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        return completion_perplexity(rows, *as_lda(some_of(self._draws, PERPLEXITY_DRAWS)[0]), seed=seed)

@@ -1,0 +1,1 @@
+"""Collapsed Gibbs sampling of assignments and weights, which is exact."""
