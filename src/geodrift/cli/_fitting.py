@@ -11,7 +11,7 @@ import typer
 
 from geodrift._terminal import say
 from geodrift.cli import UsageError
-from geodrift.data import Corpus, describe
+from geodrift.data import Corpus, VectorSource, describe
 from geodrift.driver import Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
@@ -30,7 +30,9 @@ def checked_length(seconds: float | None, steps: int | None) -> Length | None:
     return None if seconds is None and steps is None else Length(seconds, steps)
 
 
-def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+def start(
+    model: Model, corpus: Corpus | VectorSource, path: Path, config: dict[str, Any], length: Length
+) -> Run:
     """Make a run of a corpus and fit it; ends the process when it was interrupted.
 
     Args:
@@ -41,7 +43,7 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
         length: How long.
     """
     refuse_existing(path)
-    for line in describe(corpus):
+    for line in describe(corpus) if isinstance(corpus, Corpus) else corpus.describe():
         say(f"corpus: {line}")
     chains = make_chains(model, config, corpus)
     _say_needs(*needs_of(model, chains, corpus), path)

@@ -115,7 +115,7 @@ def fit(
 ) -> None:
     """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
     from geodrift.cli import _fitting
-    from geodrift.cli._inputs import load_corpus
+    from geodrift.cli._model_inputs import load_training
     from geodrift.driver import Length
     from geodrift.files import refuse_existing
 
@@ -124,9 +124,8 @@ def fit(
     refuse_existing(run)
     values = m.given(chosen, settings, m.settings_of)
     chosen.settings_type.from_dict(values)  # refused before anything is read
-    documents = load_corpus(
-        [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
-    )
+    signed = chosen.may_be_negative(values)
+    documents = load_training(chosen, source, vocab, text, signed=signed, checked=not unchecked_corpus)
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
     fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0))
     _fitting.say_verdict(fitted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,7 @@ class Documents(NamedTuple):
         low: The lower end of its 90% interval, NaN where there is none; so ``high``.
         of: Number of all documents that were fitted.
         words: Words of some documents, by the place in ``numbers``.
+        others: What columns are that are no component's: a rest, no component.
     """
 
     numbers: Int[np.ndarray, " D"]
@@ -74,6 +76,7 @@ class Documents(NamedTuple):
     high: Float[np.ndarray, "D K"]
     of: int
     words: dict[int, list[str]]
+    others: Sequence[str] = ()
 
     def leading(self, component: int, number: int) -> list[int]:
         """Places of the documents that have most of a component, those that have any."""
@@ -113,6 +116,10 @@ class Report:
         scores: Held-out scores of the documents set aside, as `geodrift evaluate --json` has them.
         scores_told: The same as a sentence.
         settings: Settings, seed, versions, the data's digest.
+        numbers: Posteriors of numbers beside the components, such as how many there are, as `geodrift
+            clusters --json` has them.
+        document: What a document is called.
+        notes: What could not be told, and why.
     """
 
     title: str
@@ -132,10 +139,20 @@ class Report:
     scores: dict[str, Any] | None = None
     scores_told: str = ""
     settings: list[Entry] = dataclasses.field(default_factory=list)
+    numbers: Sequence[dict[str, Any]] = ()
+    document: str = "document"
+    notes: Sequence[str] = ()
 
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""
         return sorted(range(len(self.parts)), key=lambda place: -self.parts[place].get("size", 0.0))
+
+    def names_of(self, place: int) -> list[str]:
+        """What a component is known by: its leading words, or the documents nearest to it."""
+        part = self.parts[place]
+        if part.get("words"):
+            return [entry["word"] for entry in part["words"]]
+        return [f"{self.document} {entry['row']}" for entry in part.get("nearest", ())]
 
     def html(self) -> str:
         """The whole page."""

@@ -1,6 +1,6 @@
 """What the Dirichlet-process mixture answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.clusters._cluster_count import law_of_count
+from geodrift.models.clusters._command import other_columns
+from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
 from geodrift.models.dirichlet_process_mixture import _places
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
@@ -20,25 +21,6 @@ from geodrift.models.kit._component_answers import ComponentAnswers, Draws
 from geodrift.models.kit._verdict import Verdict
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
-
-
-def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
-    """The posterior of a number of clusters, for JSON.
-
-    Args:
-        numbers: Of all draws.
-        name: Of the number.
-        share: Of the rows, above which a cluster counts.
-    """
-    law = law_of_count(numbers.ravel(), share)
-    return {
-        "name": name,
-        "of": f"more than {100 * share:g}% of the rows" if share else "any row",
-        "mean": float(law.draws.mean()),
-        "low": law.low,
-        "high": law.high,
-        "probabilities": {int(n): float(p) for n, p in zip(law.values, law.probabilities, strict=True)},
-    }
 
 
 class DirichletProcessAnswers(ComponentAnswers):
@@ -71,11 +53,11 @@ class DirichletProcessAnswers(ComponentAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many clusters there are, the verdict, and one table a cluster."""
-        return f"{_numbers_text(found.numbers)}\n\n{super().summary_text(found)}"
+        return f"{numbers_text(found.numbers)}\n\n{super().summary_text(found)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many clusters there are, and a few lines each."""
-        return f"{_numbers_text(found.numbers)}\n\n{super().summary_lines(found, width)}"
+        return f"{numbers_text(found.numbers)}\n\n{super().summary_lines(found, width)}"
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
@@ -112,6 +94,10 @@ class DirichletProcessAnswers(ComponentAnswers):
         weights = membership(rows, draws, prior, places=orders[chosen], others=not given)
         return with_intervals_of_shared(weights, agreed if given else with_rest(agreed))
 
+    def other_columns(self, run: Run) -> list[str]:
+        """Clusters that are not told of, unless their number is given."""
+        return other_columns(not _given(run), False)
+
     def mixtures(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
     ) -> dict[str, Float[np.ndarray, "D K"]]:
@@ -139,8 +125,3 @@ def with_rest(agreed: Agreement) -> Agreement:
     """The agreement with a last place for all other clusters, on which all chains agree."""
     cosines = np.concatenate([agreed.cosines, np.full((len(agreed.cosines), 1), np.inf)], axis=1)
     return agreed._replace(cosines=cosines)
-
-
-def _numbers_text(numbers: Sequence[dict[str, Any]]) -> str:
-    told = [f"{each['low']} to {each['high']} with {each['of']}" for each in numbers]
-    return f"Number of clusters, 90%: {', '.join(told)}."

@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from geodrift.models.kit._settings import ModelSettings, Setting
 
@@ -48,6 +48,8 @@ class Model:
         export_help: The arrays of `Answers.export`, for the help of ``geodrift export``.
         evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
         demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
+        reads: What documents are: rows of counts ("counts"), or of real numbers ("vectors").
+        document: What one of them is called.
         may_be_negative: Whether documents may have negative entries under given settings.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
         memory_of_compiling: Bytes that the compilers take besides; measured by `benchmarks/models/memory.py`.
@@ -64,6 +66,8 @@ class Model:
     export_help: str
     evaluation_options: tuple[Setting, ...] = ()
     demo_settings: tuple[str, ...] = ()
+    reads: Literal["counts", "vectors"] = "counts"
+    document: str = "document"
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     memory_of_a_step: float = 2.0
     memory_of_compiling: int = 60_000_000

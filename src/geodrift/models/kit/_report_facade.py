@@ -1,6 +1,7 @@
 """The report of an estimator: its own numbers, and no run directory's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ def report_of_estimator(
     draws: Float[np.ndarray, "C N K V"],
     agreed: Agreement,
     parts: list[dict[str, Any]],
-    vocabulary: Sequence[str],
+    vocabulary: Sequence[str] | None,
     documents: Any,
     names: Sequence[str] | None,
     title: str | None,
     component: str = "topic",
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Report:
     """A report of a fitted estimator.
 
@@ -33,25 +35,32 @@ def report_of_estimator(
         draws: Aligned draws of the components.
         agreed: How far the chains agree.
         parts: From `component_words`.
-        vocabulary: V words.
+        vocabulary: V words; None where components do not weigh words.
         documents: Documents to weigh, or None.
         names: What each is called, or None.
         title: Of the page, or None.
         component: What a component is called.
+        more: Fields of the report: ``traces``, ``numbers``, ``document`` and others; ``others`` of its
+            documents.
     """
-    verdict, kind = verdict_of(agreed, {}, component), type(estimator).__name__
+    others, fields = more.get("others", ()), {name: more[name] for name in more if name != "others"}
+    verdict, kind = verdict_of(agreed, more.get("traces", {}), component), type(estimator).__name__
     told: Documents | None = None
     checks = None
     if documents is not None:
-        counts = sp.csr_matrix(documents)
+        counts = documents if vocabulary is None else sp.csr_matrix(documents)
         weights = estimator.transform_with_intervals(documents)
         number = counts.shape[0]
-        titles = [f"document {place}" for place in range(number)] if names is None else list(map(str, names))
+        titles = (
+            [f"{more.get('document', 'document')} {place}" for place in range(number)]
+            if names is None
+            else list(map(str, names))
+        )
         if len(titles) != number:
             raise ValueError(
                 f"names must have one name for each of the {number} documents, got {len(titles)}"
             )
-        told = weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number)
+        told = weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, others)
         checks = estimator._checks(documents, vocabulary)
     settings = [
         Entry("Settings", name.replace("_", " "), str(value))
@@ -69,5 +78,6 @@ def report_of_estimator(
         documents=told,
         checks=checks,
         settings=[*settings, Entry("Versions", "geodrift", __version__)],
+        **fields,
         **of_draws({"draws": draws}, "draws", agreed, parts, vocabulary, estimator.signed),
     )
