@@ -85,6 +85,10 @@ def ours(x, seed, clusters=K, **settings):
 
 METHODS = {
     "geodrift": (ours, ("tf-idf", "singular vectors")),
+    "geodrift, one concentration": (
+        lambda x, seed: ours(x, seed, shared_concentration=True),
+        ("tf-idf", "singular vectors"),
+    ),
     "geodrift, number inferred": (lambda x, seed: ours(x, seed, "auto"), ("tf-idf", "singular vectors")),
     "spherical k-means": (spherical_k_means, ("tf-idf", "singular vectors")),
     "GaussianMixture": (

@@ -32,7 +32,7 @@ def _lines(part: dict[str, Any], component: str, document: str) -> list[str]:
 
 def _concentration(part: dict[str, Any]) -> str:
     low, high = part["concentration_low"], part["concentration_high"]
-    interval = "" if low is None else f" [{low:.4g}, {high:.4g}], 90% interval"
+    interval = "" if low is None else f" [{low:.4g}, {high:.4g}]"
     return f"concentration {part['concentration']:.4g}{interval}"
 
 
