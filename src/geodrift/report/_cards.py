@@ -4,6 +4,7 @@ from geodrift.report._data import Report
 from geodrift.report._html_table import svg_button
 from geodrift.report._marks import kind_label
 from geodrift.report._markup import Markup, joined, outside, tag
+from geodrift.report._names import names_line
 from geodrift.report._size_figure import concentration_text, size_text
 from geodrift.report._text import number, percent, shown
 from geodrift.report._word_figure import word_figure
@@ -49,7 +50,7 @@ def _about(report: Report) -> str:
 
 def _card(report: Report, place: int) -> Markup:
     part, name = report.parts[place], report.component
-    words = joined(*[[outside(known), " "] for known in report.names_of(place)[:TITLE]])
+    words = names_line(report, place, TITLE)
     size = f"{size_text(part)} of the {report.document}s" if "size" in part else None
     return tag(
         "article",

@@ -7,6 +7,7 @@ from geodrift.report._html_table import Cell, Column, csv_button, html_table, sv
 from geodrift.report._map_figure import map_figure
 from geodrift.report._marks import LABELS, kind_label, kind_sentence, mark
 from geodrift.report._markup import Markup, joined, outside, tag
+from geodrift.report._names import names_line
 from geodrift.report._number_figure import numbers_figures
 from geodrift.report._size_figure import (
     CELL,
@@ -24,6 +25,7 @@ PAIRS = 10  # nearest ones, in words
 def parts_section(report: Report) -> Markup:
     """The table, with a box to filter it."""
     name = report.component
+    more = "words" if "words" in report.parts[0] else "nearest"
     return tag(
         "section",
         tag("h2", f"{name.capitalize()}s"),
@@ -35,7 +37,7 @@ def parts_section(report: Report) -> Markup:
             tag("label", f"Filter {name}s ", tag("input", type="search", data_filter="table-parts")),
             tag("span", "", class_="count", role="status", data_count="table-parts"),
             csv_button(f"{name}s"),
-            tag("span", csv_button("words"), class_="named", data_label="words"),
+            tag("span", csv_button(more), class_="named", data_label=more),
             class_="tools",
         ),
         _table(report),
@@ -130,8 +132,8 @@ def _plural(kind: str, report: Report) -> str:
 def _table(report: Report) -> Markup:
     name, sized = report.component, "size" in report.parts[0]
     vectors = "concentration" in report.parts[0]
-    known = "Words" if "words" in report.parts[0] else f"Nearest {report.document}s"
-    columns = [Column(name.capitalize(), numbers=True), Column(known, sorts=False)]
+    head = "Words" if "words" in report.parts[0] else f"Nearest {report.document}s"
+    columns = [Column(name.capitalize(), numbers=True), Column(head, sorts=False)]
     columns += [Column("", sorts=False), Column("Size", numbers=True)] if sized else []
     columns += [Column("Concentration", numbers=True)] if vectors else []
     columns += [Column("Found by")]
@@ -139,10 +141,8 @@ def _table(report: Report) -> Markup:
     rows = []
     for place in report.by_size():
         part = report.parts[place]
-        words = joined(
-            *[[outside(known), " "] for known in report.names_of(place)[: WORDS if not vectors else 3]]
-        )
-        row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), words]
+        known = names_line(report, place, WORDS if "words" in part else 3)
+        row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), known]
         if sized:
             row += [size_cell(part, scale), Cell(size_text(part), part["size"])]
         if vectors:

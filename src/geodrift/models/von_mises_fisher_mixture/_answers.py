@@ -170,7 +170,7 @@ class VonMisesFisherAnswers(ComponentAnswers):
                 sizes = np.bincount(draw[draw >= 0]) if (draw >= 0).any() else np.zeros(1)
                 above.append(int((sizes > LEAST_WEIGHT * len(draw)).sum()))
         return [
-            law_of_number(posterior["clusters"].values, "number_of_clusters"),
+            law_of_number(posterior["number_of_clusters"].values, "number_of_clusters"),
             law_of_number(np.array(above), "number_of_clusters_above", LEAST_WEIGHT),
         ]
 

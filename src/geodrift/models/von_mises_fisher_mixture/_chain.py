@@ -87,7 +87,7 @@ class Chain(ModelChain):
             "background_weight": Variable((), (), "float64"),
             "other_weight": Variable((), (), "float64"),
             "assignments": Variable(("row",), (self.rows.number,), "int32"),
-            "clusters": Variable((), (), "int64"),
+            "number_of_clusters": Variable((), (), "int64"),
             "number_parameter": Variable((), (), "float64"),
             "log_joint": Variable((), (), "float64"),
         }
@@ -139,7 +139,7 @@ class Chain(ModelChain):
             "background_weight": np.array(found.background),
             "other_weight": np.array(found.others),
             "assignments": gibbs.z.copy(),
-            "clusters": np.array(len(gibbs.occupied)),
+            "number_of_clusters": np.array(len(gibbs.occupied)),
             "number_parameter": np.array(gibbs.number.value),
             "log_joint": np.array(gibbs.log_joint()),
         }

@@ -114,7 +114,7 @@ class ClusterReports:
             for part, rows in zip(parts, near, strict=True):
                 part["nearest"] = rows
         count = self.cluster_count_
-        numbers = law_of_number(self.draws_["clusters"], "number_of_clusters")
+        numbers = law_of_number(self.draws_["number_of_clusters"], "number_of_clusters")
         more = {
             "traces": {name: self.draws_[name] for name in NUMBERS},
             "numbers": [numbers, law_of_number(count.draws, "number_of_clusters_above", LEAST_WEIGHT)],

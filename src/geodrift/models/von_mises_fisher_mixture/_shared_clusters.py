@@ -12,7 +12,12 @@ from geodrift.models.kit._verdict import verdict_of
 from geodrift.models.von_mises_fisher_mixture._cluster_parts import cluster_parts
 from geodrift.models.von_mises_fisher_mixture._places import told
 
-NUMBERS = ("clusters", "number_parameter", "log_joint", "background_weight")  # that no order changes
+NUMBERS = (
+    "number_of_clusters",
+    "number_parameter",
+    "log_joint",
+    "background_weight",
+)  # that no order changes
 
 
 def shared_clusters(
