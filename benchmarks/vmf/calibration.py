@@ -9,7 +9,8 @@ are matched with one reference, the mean directions of the aligned draws, by the
 cosines; the same function of truth and draws, so that both have one law. kappa and weights: the central 90%
 interval of the draws. A direction is covered when its cosine to the posterior mean direction exceeds the
 draws' 10% quantile. "As told" are the intervals of `findings` and `geodrift clusters`, of shared clusters,
-which are of the next draw of another chain. The file is written after every set, and a later call goes on from it.
+which are of the next draw of another chain. The file is written after every set, and a later call goes on
+from it.
 """
 
 import argparse
