@@ -45,22 +45,10 @@ def report_of_estimator(
     """
     others, fields = more.get("others", ()), {name: more[name] for name in more if name != "others"}
     verdict, kind = verdict_of(agreed, more.get("traces", {}), component), type(estimator).__name__
-    told: Documents | None = None
-    checks = None
+    told, checks = None, None
     if documents is not None:
-        counts = documents if vocabulary is None else sp.csr_matrix(documents)
-        weights = estimator.transform_with_intervals(documents)
-        number = counts.shape[0]
-        titles = (
-            [f"{more.get('document', 'document')} {place}" for place in range(number)]
-            if names is None
-            else list(map(str, names))
-        )
-        if len(titles) != number:
-            raise ValueError(
-                f"names must have one name for each of the {number} documents, got {len(titles)}"
-            )
-        told = weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, others)
+        called = more.get("document", "document")
+        told = _documents(estimator, documents, names, vocabulary, called, others)
         checks = estimator._checks(documents, vocabulary)
     settings = [
         Entry("Settings", name.replace("_", " "), str(value))
@@ -81,3 +69,24 @@ def report_of_estimator(
         **fields,
         **of_draws({"draws": draws}, "draws", agreed, parts, vocabulary, estimator.signed),
     )
+
+
+def _documents(
+    estimator: Any,
+    documents: Any,
+    names: Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
+    called: str,
+    others: Sequence[str],
+) -> Documents:
+    """The documents with their weights.
+
+    Raises:
+        ValueError: There is not a name for each.
+    """
+    counts = documents if vocabulary is None else sp.csr_matrix(documents)
+    weights, number = estimator.transform_with_intervals(documents), counts.shape[0]
+    titles = [f"{called} {place}" for place in range(number)] if names is None else list(map(str, names))
+    if len(titles) != number:
+        raise ValueError(f"names must have one name for each of the {number} documents, got {len(titles)}")
+    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, others)
