@@ -287,6 +287,7 @@ class ModelCase(NamedTuple):
     facade: str  # in geodrift.models
     settings: Any  # of a run that takes a second, with three components
     law: str  # "module:function" of a `ModelLaw`
+    reads: str = "counts"  # or "vectors"
 
 
 class ModelLaw(NamedTuple):
@@ -307,6 +308,13 @@ MODELS = [
     ),
     ModelCase("lda", "LatentDirichletAllocation", {"n_topics": 3, "batch_size": 20}, "models.model_laws:lda"),
     ModelCase("sam", "SphericalAdmixture", {"n_topics": 3, "batch_size": 20}, "models.model_laws:sam"),
+    ModelCase(
+        "vmf",
+        "VonMisesFisherMixture",
+        {"n_clusters": 3, "batch_size": 20, "normalise": True},
+        "models.model_laws:vmf",
+        "vectors",
+    ),
 ]
 
 KEY = jax.random.key(20161)

@@ -8,7 +8,9 @@ overlap, and fitted from a cold start by the sampler at the same prior. Draws of
 are matched with one reference, the mean directions of the aligned draws, by the assignment of largest
 cosines; the same function of truth and draws, so that both have one law. kappa and weights: the central 90%
 interval of the draws. A direction is covered when its cosine to the posterior mean direction exceeds the
-draws' 10% quantile. The file is written after every set, and a later call goes on from it.
+draws' 10% quantile. "As told" are the intervals of `findings` and `geodrift clusters`, of shared clusters,
+which are of the next draw of another chain. The file is written after every set, and a later call goes on
+from it.
 """
 
 import argparse
@@ -26,11 +28,14 @@ from geodrift.driver import sampled
 from geodrift.models.kit._alignment import common_order
 from geodrift.models.von_mises_fisher_mixture import Settings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._cluster_parts import cluster_parts, mean_directions
+from geodrift.models.von_mises_fisher_mixture._places import told as told_of
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 
 K = 10
 SHAPE = 20.0  # of the prior: kappa within about a fifth of its median
 CHAINS, DRAWS = 4, 50
+NAMES = ("concentrations", "weights", "directions", "concentrations_as_told", "weights_as_told")
 
 
 def median_of(dim):
@@ -72,10 +77,26 @@ def one_set(dim, number, rows, passes):
     cosines = (ordered * reference).sum(axis=2)
     of_truth = (directions[place] * reference).sum(axis=1)
     told["directions"] = (of_truth > np.quantile(cosines, 0.1, axis=0)).tolist()
+    told |= as_told(found, weights, kappa, directions)
     joint = found["log_joint"]
     told["log_joint_means"] = joint.mean(axis=1).tolist()
     told["log_joint_spread"] = float(joint.std(axis=1).mean())
     return told
+
+
+def as_told(found, weights, kappa, directions):
+    """Whether the intervals that `findings` and `geodrift clusters` tell hold; of shared clusters alone."""
+    ordered, agreed = told_of(found, True)
+    parts = cluster_parts(ordered, agreed)
+    place = linear_sum_assignment(-(mean_directions(ordered, agreed) @ directions.T))[1]
+    inside = {}
+    for name, of_part, truth in (("weights", "size", weights), ("concentrations", "concentration", kappa)):
+        inside[f"{name}_as_told"] = [
+            bool(part[f"{of_part}_low"] <= truth[place[part["cluster"]]] <= part[f"{of_part}_high"])
+            for part in parts
+            if part["shared"]
+        ]
+    return inside
 
 
 def summary(sets):
@@ -83,8 +104,7 @@ def summary(sets):
     for dim in sorted({one["dim"] for one in sets}):
         of = [one for one in sets if one["dim"] == dim]
         found[str(dim)] = {
-            name: float(np.mean([one[name] for one in of]))
-            for name in ("concentrations", "weights", "directions")
+            name: float(np.mean([inside for one in of for inside in one[name]])) for name in NAMES
         } | {"sets": len(of), "seconds": float(np.mean([one["seconds"] for one in of]))}
     return found
 

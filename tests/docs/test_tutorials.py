@@ -18,6 +18,7 @@ EXECUTED = sorted(
 TESTED = (
     "tutorials/lda.md",
     "tutorials/categorical-records.md",
+    "tutorials/vectors.md",
     "how-to/read-a-corpus.md",
     "how-to/invent-a-sampler.md",
 )
@@ -91,6 +92,16 @@ def test_the_page_on_records_is_sure_of_its_groups_and_unsure_of_few_records():
     together, same = names["together"], names["same"]
     assert together[same].mean() > 0.9
     assert together[~same].mean() < 0.1
+
+
+def test_the_page_on_vectors_is_surer_of_rows_that_are_of_their_cluster_s_digit():
+    names, _ = run_page("tutorials/vectors.md")
+    count, sure, right = (names[name] for name in ("count", "sure", "right"))
+    assert count.low < count.high  # there is something to be unsure of
+    assert right[sure >= 0.9].mean() > 0.97
+    assert right[sure < 0.6].mean() < right[sure >= 0.9].mean() - 0.05
+    together, same = names["together"], names["same"]
+    assert together[same].mean() > 0.2 > 0.02 > together[~same].mean()
 
 
 def test_the_page_on_corpora_shows_the_error_that_it_speaks_of():

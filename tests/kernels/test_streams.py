@@ -15,7 +15,7 @@ from rich.console import Console
 
 import geodrift
 from cases import MODELS
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Length, sampled
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import KernelStreams, PhiloxStreams, ReservedFold, SeededStreams
@@ -197,6 +197,9 @@ def assert_no_stream_is_shared(*results):
 @pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
 def test_questions_with_the_seed_of_a_run_share_no_stream_with_it(opened, case, tmp_path):
     model, corpus = model_named(case.name), Corpus.from_matrix(COUNTS)
+    if case.reads == "vectors":
+        sp.save_npz(tmp_path / "vectors.npz", COUNTS)
+        corpus = VectorSource.open(tmp_path / "vectors.npz")
     config = {"settings": case.settings, "seed": SEED, "chains": 2, "held_out": 0}
     chains = make_chains(model, config, corpus)
     run = create_run(tmp_path / "run", model, config, corpus, chains)

@@ -5,8 +5,10 @@ import scipy.sparse as sp
 from scipy.special import i0e
 
 from cases import ModelLaw
-from geodrift.data import Corpus
-from models import dpm_problem, hdp_problem, lda_problem
+from geodrift.data import Corpus, VectorSource
+from geodrift.models.von_mises_fisher_mixture import Settings
+from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from models import dpm_problem, hdp_problem, lda_problem, vmf_problem
 
 LDA_COUNTS = np.array([[2, 2, 0], [0, 2, 2]])
 LDA_PRIORS = {"doc_topic_prior": (0.1, 0.3), "topic_word_prior": 0.1}
@@ -81,6 +83,32 @@ def hdp():
     expected = np.array([*(exact.of_number(n) for n in (1, 2, 3, 4)), exact.other_weight])
     return ModelLaw(Corpus.from_matrix(sp.csr_matrix(HDP_COUNTS)), settings, 12, 1_000, statistics, expected)
 
+
+def vmf():
+    """Which rows are together and how many clusters there are, by enumeration, over kappa by quadrature.
+
+    The prior of kappa has next to no mass where the quadrature's grid ends.
+    """
+    settings = {
+        "n_clusters": 3,
+        "concentration_median": 3.0,
+        "concentration_shape": 20.0,
+        "batch_size": 3,
+        "num_draws": 500,
+        "warm_up_fraction": 0.1,
+    }
+    told = Settings(**settings)
+    law = Prior(told.concentration(3), False, 0.0, np.zeros(3))
+    expected = vmf_problem.expected(told.number(), law)
+
+    def statistics(draws):
+        found = [vmf_problem.statistics(labels, 0.0) for labels in draws["assignments"]]
+        return np.array(found)[:, COMPARED]
+
+    return ModelLaw(VectorSource(vmf_problem.ROWS), settings, 12, 600, statistics, expected[COMPARED])
+
+
+COMPARED = [0, 1, 2, 3, 4, 5, 10, 11, 13]  # pairs, one or two clusters, and their mean number
 
 SAM_ANGLES = np.array([0.3, 0.9, 2.0])  # of three documents, unit vectors in the plane
 KAPPA_0, SIGMA, KAPPA, ALPHA = 2.0, 2.0, 4.0, 2.0

@@ -14,13 +14,17 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import geodrift
 from cases import MODELS
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Length, plan_of, sampled
 from geodrift.models import create_run, fit, make_chains, model_named, models
 from geodrift.models.kit import corpus_of
 from law_checks import assert_means
 
 each_model = pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
+# Estimators of vectors have tests of their own: scikit-learn's checks are of other data there.
+each_model_of_counts = pytest.mark.parametrize(
+    "case", [case for case in MODELS if case.reads == "counts"], ids=lambda case: case.name
+)
 
 
 def config(case, **settings):
@@ -29,8 +33,18 @@ def config(case, **settings):
 
 def chain_of(case, number=60, **settings):
     """A chain at its start, of documents of three groups with words of their own."""
-    corpus = Corpus.from_matrix(documents(number, 0), WORDS)
-    return make_chains(model_named(case.name), config(case, **settings), corpus)[0]
+    return make_chains(model_named(case.name), config(case, **settings), corpus_for(case, number))[0]
+
+
+def corpus_for(case, number, folder=None):
+    """Documents of three groups with words of their own, as the model reads them."""
+    counts = documents(number, 0)
+    if case.reads == "counts":
+        return Corpus.from_matrix(counts, WORDS)
+    if folder is None:
+        return VectorSource(counts, WORDS)
+    sp.save_npz(folder / "vectors.npz", counts)
+    return VectorSource.open(folder / "vectors.npz", WORDS)
 
 
 def assert_same(found, expected):
@@ -85,7 +99,7 @@ def test_the_number_of_threads_changes_no_bit(case, all_threads):
 
 @each_model
 def test_a_run_directory_holds_the_draws_the_settings_and_the_state(case, tmp_path, quiet):
-    model, corpus = model_named(case.name), Corpus.from_matrix(documents(60, 0), WORDS)
+    model, corpus = model_named(case.name), corpus_for(case, 60, tmp_path)
     chains = make_chains(model, config(case), corpus)
     fit(
         model,
@@ -104,13 +118,14 @@ def test_a_run_directory_holds_the_draws_the_settings_and_the_state(case, tmp_pa
     assert_same(run.read_checkpoint().states[0], chains[0].state())
     resolved = model.settings_type.from_dict(run.config["settings"])
     assert json.loads(json.dumps(resolved.to_dict())) == run.config["settings"]
-    assert run.labels["word"] == WORDS
+    assert run.labels == {"word" if case.reads == "counts" else "coordinate": WORDS}
 
 
 def options(case):
     """The settings of a case as they are typed."""
     told = {setting.name: setting.option for setting in model_named(case.name).settings_type.settings()}
-    return [f"--{told[name]}={value}" for name, value in case.settings.items()]
+    typed = {name: "yes" if value is True else value for name, value in case.settings.items()}
+    return [f"--{told[name]}={value}" for name, value in typed.items()]
 
 
 @each_model
@@ -174,7 +189,7 @@ def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
 
 
 @pytest.mark.usefixtures("unchecked_types")
-@each_model
+@each_model_of_counts
 def test_scikit_learn_accepts_the_estimator(case, monkeypatch):
     """With counts rounded up: scikit-learn's checks feed fractions, which models of counts refuse."""
     facade = getattr(geodrift.models, case.facade)
@@ -184,7 +199,7 @@ def test_scikit_learn_accepts_the_estimator(case, monkeypatch):
     assert {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"} == {}
 
 
-@each_model
+@each_model_of_counts
 def test_the_estimator_s_draws_are_labelled_and_say_which_chain_found_what(case):
     facade = getattr(geodrift.models, case.facade)(3, n_steps=20, n_draws=5, n_chains=2, random_state=0)
     tree = facade.fit(documents(60, 0)).to_datatree(WORDS)

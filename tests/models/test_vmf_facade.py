@@ -9,8 +9,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from geodrift.distributions._host_sample import host_sample
 from geodrift.driver import sampled
 from geodrift.models import VonMisesFisherMixture
+from geodrift.models.kit._agreement import Agreement
 from geodrift.models.von_mises_fisher_mixture import Settings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._cluster_parts import cluster_parts
+from geodrift.models.von_mises_fisher_mixture._places import with_every_draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from geodrift.models.von_mises_fisher_mixture._shared_clusters import NUMBERS, shared_clusters
 
@@ -78,14 +81,14 @@ def test_density_integrates_to_one(simulated):
 
 def test_findings_tell_each_cluster_and_that_the_chains_share_it(fitted, simulated):
     _, truth = simulated
-    parts, verdict, _ = fitted.findings()
+    parts, verdict, *_ = fitted.findings()
     assert [part["cluster"] for part in parts] == [0, 1, 2, 3]
     assert all(part["shared"] and part["found"] == part["chains"] == 2 for part in parts)
     for part, share in zip(parts, [0.4, 0.3, 0.2, 0.1], strict=True):
         # Its label is that of the rows which were drawn from it.
         assert (fitted.labels_ == part["label"])[truth == 4 - round(10 * share)].mean() > 0.95
-        assert part["weight_low"] < part["weight"] < part["weight_high"]
-        assert part["weight"] == pytest.approx(share, abs=0.05)
+        assert part["size_low"] < part["size"] < part["size_high"]
+        assert part["size"] == pytest.approx(share, abs=0.05)
         assert part["concentration_low"] < part["concentration"] < part["concentration_high"]
         assert part["concentration"] == pytest.approx(60, rel=0.3)
     assert str(verdict).startswith("4 of 4 clusters were found by all 2 chains")
@@ -106,13 +109,80 @@ def test_chains_without_a_cluster_do_not_agree_that_it_is_there(chains):
     for name in ("directions", "weights", "concentrations"):
         found[name][:-1, :, 2] = np.nan
     found["assignments"][:-1][:, :, rows == 2] = 1
-    parts, verdict, _ = shared_clusters(found, rows)
+    parts, verdict, *_ = shared_clusters(found, rows)
     assert [part["label"] for part in parts] == [0, 1, 2]
     assert verdict.found == [part["found"] for part in parts] == [chains, chains, 1]
     assert verdict.shared == [0, 1]
-    assert parts[2]["weight"] == pytest.approx(0.25)
-    assert parts[2]["weight_low"] is None
+    assert parts[2]["size"] == pytest.approx(0.25)
+    assert parts[2]["size_low"] is None
     assert parts[2]["concentration_low"] is None
+
+
+@pytest.mark.parametrize("between", [0.0, 0.15])
+def test_intervals_of_concentrations_hold_for_the_next_draw_of_the_next_chain(between):
+    """Chains rest about values of their own: nine draws of ten of another chain lie inside."""
+    rng, hits, sets, clusters = np.random.default_rng(8), 0, 150, 5
+    for _ in range(sets):
+        centre = rng.normal(4, 1, clusters)
+        chains = centre + between * rng.normal(size=(5, 1, clusters))
+        kappa = np.exp(chains + 0.1 * rng.normal(size=(5, 20, clusters)))
+        found = np.ones((4, clusters))
+        agreed = Agreement(np.zeros((4, 20, clusters), int), found, 0.8, 0.0, [])
+        ordered = {"concentrations": kappa[:4], "weights": np.full((4, 20, clusters), 1 / clusters)}
+        for k, part in enumerate(cluster_parts(ordered, agreed)):
+            hits += part["concentration_low"] <= kappa[4, 0, k] <= part["concentration_high"]
+    # Clusters of a set are independent, the draws of a set's next chain as well.
+    assert hits / (sets * clusters) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / (sets * clusters)))
+
+
+def test_a_draw_that_lacks_a_cluster_takes_the_place_of_none():
+    values = np.arange(8.0).reshape(2, 4, 1)
+    values[0, 2:] = np.nan
+    filled = with_every_draw(values)
+    assert filled[0, :, 0].tolist() == [0, 1, 0, 1]
+    assert filled[1].tolist() == values[1].tolist()
+
+
+def test_memberships_in_the_clusters_of_the_findings(fitted, simulated):
+    x, truth = simulated
+    told = fitted.transform_with_intervals(x)
+    assert told["mean"].shape == (500, 5)  # the last is of other clusters
+    assert told["mean"].sum(axis=1) == pytest.approx(np.ones(500), abs=1e-6)
+    assert (told["low"] <= told["mean"] + 1e-6).all()
+    assert (told["mean"][:, :4].argmax(axis=1) == truth).mean() > 0.98
+    np.testing.assert_allclose(told["mean"][:, :4], fitted.predict_proba(x), atol=0.05)
+
+
+def test_draws_are_labelled_and_reported(fitted, simulated):
+    x, _ = simulated
+    tree = fitted.to_datatree()
+    parts = fitted.findings().parts
+    assert tree["posterior"]["directions"].dims == ("chain", "draw", "cluster", "coordinate")
+    assert tree["posterior"]["directions"].shape == (*fitted.assignments_.shape[:2], 4, 12)
+    assert tree["agreement"]["shared"].values.tolist() == [part["shared"] for part in parts]
+    assert tree["posterior"]["weights"].mean(("chain", "draw")).values == pytest.approx(
+        [part["size"] for part in parts]
+    )
+    report = fitted.report(documents=x)
+    for part, told in zip(report.parts, parts, strict=True):
+        assert {name: told[name] for name in told if name != "label"} == {
+            name: part[name] for name in part if name != "nearest"
+        }
+        means = tree["posterior"]["directions"].mean(("chain", "draw")).values[part["cluster"]]
+        best = np.argsort(-(x @ means))[:15]
+        assert [near["row"] for near in part["nearest"]] == best.tolist()
+    told = fitted.transform_with_intervals(x)
+    np.testing.assert_array_equal(report.documents.mean, told["mean"])
+    count = fitted.cluster_count_
+    assert report.numbers[1]["probabilities"] == dict(zip(count.values, count.probabilities, strict=True))
+    assert report.frames()["nearest"].shape == (60, 3)
+    page = report.html()
+    assert "How many clusters" in page
+    assert report.documents.others == ["other clusters"]
+    assert "Words of each" not in page
+    named = fitted.report([f"c{i}" for i in range(12)])
+    assert "Words of each cluster" in named.html()
+    assert named.documents is None
 
 
 def test_outliers_go_to_the_background():

@@ -15,8 +15,10 @@ from geodrift.models.von_mises_fisher_mixture._cluster_number import (
     FiniteMixtures,
     log_components_prior,
 )
+from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
+from geodrift.models.von_mises_fisher_mixture._merges import Merges
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import assert_means
@@ -188,3 +190,38 @@ def test_the_law_of_weights_and_directions_given_assignments():
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     directions = np.array([draw.directions for draw in found]).reshape(40, 100, 3, 3)
     assert_means(directions, sums / lengths * host_mean_resultant_length(3, lengths))
+
+
+def test_kept_scores_of_pairs_are_those_made_anew():
+    """After rows have moved between two clusters, and with one cluster more than there was room for."""
+    rng = np.random.default_rng(7)
+    x = host_sample(rng, 20 * host_sample(rng, np.zeros((4, 3)))[rng.integers(4, size=80)])
+    law = vmf_problem.prior()
+    gibbs = CollapsedGibbs(rows_of(x), DirichletProcess(1.0), law, rng.integers(5, size=80), np.full(5, 5.0))
+    score = ClusterScore(law, gibbs.table)
+    merges = Merges(gibbs, score)
+    merges.best(gibbs.occupied)
+    for k, free in ((1, 5), (3, len(gibbs.kappa) + 2)):
+        if free >= len(gibbs.kappa):
+            gibbs.grow()
+        members = np.flatnonzero(gibbs.z == k)
+        gibbs.z[members[::2]] = free
+        gibbs.rebuild([k, free], members)
+        merges.forget([k, free])
+        first, second, gain = merges.best(gibbs.occupied)
+        again = Merges(gibbs, score).best(gibbs.occupied)
+        assert (first, second) == again[:2]
+        assert gain == pytest.approx(again[2], abs=1e-8)
+        pair = np.flatnonzero(np.isin(gibbs.z, (first, second)))
+        parts = [np.flatnonzero(gibbs.z == k) for k in (first, second)]
+
+        def value(members):
+            total = x[members].sum(axis=0)
+            return score(np.array([len(members)]), np.array([total @ total]), np.zeros(1))[0]
+
+        def log_gamma(number):
+            return float(np.log(np.arange(1, number)).sum())
+
+        by_hand = value(pair) + log_gamma(len(pair))
+        by_hand -= sum(value(part) + log_gamma(len(part)) for part in parts)
+        assert gain == pytest.approx(by_hand, abs=1e-6)

@@ -33,9 +33,9 @@ def labellings(number, background):
             yield np.array(labels)
 
 
-def log_prior_of_kappa():
+def log_prior_of_kappa(concentration=CONCENTRATION):
     """Log of the normalised density of log kappa on the grid, with the weights of the grid in it."""
-    value = CONCENTRATION.log_density(np.exp(GRID)) + GRID
+    value = concentration.log_density(np.exp(GRID)) + GRID
     return value - np.log(np.exp(value).sum())
 
 
@@ -84,7 +84,7 @@ def statistics(labels, kappa_of_first):
 def expected(number, law, rows=ROWS):
     """Posterior means of the statistics."""
     log_weights, values = [], []
-    log_kappa = log_prior_of_kappa()
+    log_kappa = log_prior_of_kappa(law.concentration)
     for labels in labellings(len(rows), law.a0 > 0):
         terms = [log_kappa * 0 + 0.0]
         of = {k: log_likelihood_of_kappa(rows[labels == k], law.r0) for k in set(labels[labels >= 0])}

@@ -2,10 +2,18 @@
 
 import numpy as np
 
+from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.kit._agreement import agreement
 from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.von_mises_fisher_mixture._cluster_parts import (
+    cluster_parts,
+    mean_directions,
+    nearest_rows,
+)
+from geodrift.models.von_mises_fisher_mixture._places import told, with_every_draw
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from geodrift.report import Documents, Entry, Report
 
 
@@ -56,4 +64,48 @@ def synthetic(
         scores_told="perplexity 95.5",
         settings=[Entry("Run", "path", title), Entry("Data", "digest", "0" * 64)],
         **of_draws({"topics": topics}, "topics", agreed, parts, words, False),
+    )
+
+
+def synthetic_clusters(clusters=5, rows=60, *, words=None, title="clusters", seed=0):
+    """A report of clusters of vectors, one of which a chain lacks, with names of their numbers or without."""
+    rng, shape = np.random.default_rng(seed), (4, 6)
+    centres = rng.normal(size=(clusters, 12))
+    directions = centres + 0.05 * rng.normal(size=(*shape, clusters, 12))
+    directions /= np.linalg.norm(directions, axis=3, keepdims=True)
+    draws = {
+        "directions": directions,
+        "weights": rng.dirichlet(np.full(clusters, 400.0), size=shape),
+        "concentrations": rng.gamma(100, size=(*shape, clusters)),
+        "labels": np.tile(np.arange(clusters), (*shape, 1)),
+    }
+    for name in ("directions", "weights", "concentrations"):
+        draws[name][0, :, -1] = np.nan
+    ordered, agreed = told(draws, False)
+    x = rng.normal(size=(rows, 12)) + 3 * centres[rng.integers(clusters, size=rows)]
+    parts = cluster_parts(ordered, agreed, words, 10)
+    near = nearest_rows(rows_of(x, True), mean_directions(ordered, agreed), 6)
+    for part, of_part in zip(parts, near, strict=True):
+        part["nearest"] = of_part
+    numbers = {"number_of_clusters": rng.integers(3, 9, size=shape)}
+    verdict = verdict_of(agreed, numbers, "cluster")
+    mean = rng.dirichlet(np.full(clusters + 2, 0.1), size=rows)
+    low, high = np.maximum(mean - 0.1, 0), np.minimum(mean + 0.1, 1)
+    names, others = [f"row {i}" for i in range(rows)], ["other clusters", "no cluster"]
+    shown = with_every_draw(ordered["directions"])
+    return Report(
+        title=title,
+        model="a mixture",
+        component="cluster",
+        signed=True,
+        parts=parts,
+        kinds=kinds_of(verdict),
+        verdict=verdict.to_dict(),
+        sentences=str(verdict).split("\n"),
+        documents=Documents(np.arange(rows), names, mean, low, high, rows, {}, others),
+        traces=numbers,
+        numbers=[law_of_number(numbers["number_of_clusters"], "number_of_clusters")],
+        document="row",
+        settings=[Entry("Run", "path", title)],
+        **of_draws({"directions": shown}, "directions", agreed, parts, words, True),
     )

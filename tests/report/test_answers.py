@@ -36,7 +36,10 @@ def command(monkeypatch, capsys):
     return call
 
 
-@pytest.fixture(scope="module", params=["lda", "sam"])
+COMPONENTS = {"lda": "topics", "sam": "topics", "dpm": "clusters"}
+
+
+@pytest.fixture(scope="module", params=list(COMPONENTS))
 def run(request, tmp_path_factory):
     """A run of two chains, some documents set aside."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -51,7 +54,20 @@ def run(request, tmp_path_factory):
         "--run",
         folder / "run",
     ]
-    options = ["--topics", 3, "--steps", 60, "--chains", 2, "--held-out", 8, "--batch-size", 20, "--draws", 8]
+    options = [
+        f"--{COMPONENTS[request.param]}",
+        3,
+        "--steps",
+        60,
+        "--chains",
+        2,
+        "--held-out",
+        8,
+        "--batch-size",
+        20,
+        "--draws",
+        8,
+    ]
     before, sys.argv = sys.argv, ["geodrift", *map(str, [*arguments, *options])]
     try:
         cli.main()
@@ -63,18 +79,20 @@ def run(request, tmp_path_factory):
 
 
 def test_numbers_are_those_of_the_other_commands(run, command):
-    status, out, _ = command("topics", run, "--json", "--top", 15)
+    opened = Run.open(run)
+    answers = models.model_of(opened).answers()
+    name = answers.model.summary.command
+    status, out, _ = command(name, run, "--json", "--top", 15)
     told = json.loads(out)
     report = models.report(run, documents=20)
     assert status == 0
-    assert report.parts == told["topics"]
+    assert report.parts == told[name]
+    assert json.loads(json.dumps(list(report.numbers))) == told.get("numbers", [])
     assert json.loads(json.dumps(report.verdict)) == told["verdict"]
 
-    opened = Run.open(run)
-    answers = models.model_of(opened).answers()
     tree = answers.to_datatree(opened)
     found = tree["agreement"]["found"].values
-    topics = tree["posterior"]["topics"].values
+    topics = tree["posterior"][answers.variable].values
     for place, part in enumerate(report.parts):
         assert part["found"] == found[:, place].sum()
         mean = topics[found[:, place], :, place].mean(axis=(0, 1))
@@ -97,7 +115,7 @@ def test_documents_set_aside_are_not_told_of(run):
     report = models.report(opened, documents=1000)
     fitted = models.kit.corpus_of(opened).split(8, 0)[0].documents
     np.testing.assert_array_equal(report.documents.numbers, fitted)
-    assert (report.checks is None) == (opened.config["model"] == "sam")
+    assert (report.checks is None) == (opened.config["model"] != "lda")
 
 
 def test_the_command(run, command, tmp_path):
@@ -126,7 +144,7 @@ def test_without_the_corpus(run):
     assert "No documents were asked for" in report.html()
 
 
-REPORTING = [case for case in MODELS if hasattr(getattr(models, case.facade), "report")]  # topic models
+REPORTING = [case for case in MODELS if case.reads == "counts"]
 
 
 @pytest.mark.parametrize("case", REPORTING, ids=lambda case: case.name)

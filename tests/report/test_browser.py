@@ -4,7 +4,7 @@ import pytest
 
 from report.browser import Browser, found_browser
 from report.hostile_texts import TEXTS
-from report.synthetic import synthetic
+from report.synthetic import synthetic, synthetic_clusters
 
 pytestmark = pytest.mark.skipif(
     found_browser() is None, reason="no Chromium: apt-get install chromium-headless-shell has one"
@@ -169,3 +169,40 @@ def test_a_large_report_opens_in_a_second(tmp_path):
         browser.open(path)
         # The first opening has the browser's own start in it.
         assert min(browser.open(path) for _ in range(3)) < 1.0
+
+
+@pytest.mark.parametrize("words", [None, [f"word{i}" for i in range(12)]], ids=["vectors", "words"])
+def test_clusters_have_a_histogram_of_their_number_and_their_nearest_rows(browser, tmp_path, words):
+    report = synthetic_clusters(words=words)
+    report.save(tmp_path / "clusters.html")
+    browser.open(tmp_path / "clusters.html")
+    settled(browser)
+    assert browser.run("[...document.querySelectorAll('main > section')].map(s => s.id)") == SECTIONS
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+
+    law = report.numbers[0]
+    bars = browser.run("[...document.querySelectorAll('#numbers .b')].map(b => b.classList.contains('out'))")
+    inside = [not law["low"] <= number <= law["high"] for number in sorted(law["probabilities"])]
+    assert bars == inside
+    heights = browser.run(
+        "[...document.querySelectorAll('#numbers .b')].map(b => b.getBoundingClientRect().height)"
+    )
+    shares = [law["probabilities"][number] for number in sorted(law["probabilities"])]
+    assert [height / max(heights) for height in heights] == pytest.approx(
+        [share / max(shares) for share in shares], abs=0.02
+    )
+    heads = browser.run("[...document.querySelectorAll('#table-parts th')].map(h => h.textContent)")
+    assert heads[1] == ("Nearest rows" if words is None else "Words")
+    assert "Concentration" in heads
+    assert browser.run("document.querySelectorAll('.card .words').length") == (0 if words is None else 5)
+    card = browser.run("document.querySelector('.card').textContent")
+    first = report.parts[report.by_size()[0]]
+    assert f"row {first['nearest'][0]['row']} {first['nearest'][0]['cosine']:.3f}" in card
+    documents = browser.run("document.querySelector('#documents').textContent")
+    assert "other clusters" in documents
+    assert "no cluster" in documents
+    assert "All 60 rows" in documents
+    hidden = browser.run(
+        "[...document.querySelectorAll('[data-csv]')].filter(b => b.hidden).map(b => b.dataset.csv)"
+    )
+    assert not hidden

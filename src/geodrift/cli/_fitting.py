@@ -13,7 +13,7 @@ import typer
 from geodrift._terminal import say
 from geodrift.cli import UsageError, _sharing
 from geodrift.cli._processes import Processes
-from geodrift.data import Corpus, describe
+from geodrift.data import Corpus, VectorSource, describe
 from geodrift.distributed import Team
 from geodrift.driver import Chain, FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
@@ -35,7 +35,7 @@ def checked_length(seconds: float | None, steps: int | None) -> Length | None:
 
 def start(
     model: Model,
-    load: Callable[[], Corpus],
+    load: Callable[[], Corpus | VectorSource],
     path: Path,
     config: dict[str, Any],
     length: Length,
@@ -68,7 +68,9 @@ def start(
     return run
 
 
-def _make_shared(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+def _make_shared(
+    model: Model, corpus: Corpus | VectorSource, path: Path, config: dict[str, Any], length: Length
+) -> Run:
     """A run whose chains other processes, or all, will make; what was asked for is in it from the start."""
     run, _ = _make(model, corpus, path, config | {"chains": 1}, config)
     run.update_config(request=length._asdict())
@@ -76,10 +78,10 @@ def _make_shared(model: Model, corpus: Corpus, path: Path, config: dict[str, Any
 
 
 def _make(
-    model: Model, corpus: Corpus, path: Path, made: dict[str, Any], config: dict[str, Any]
+    model: Model, corpus: Corpus | VectorSource, path: Path, made: dict[str, Any], config: dict[str, Any]
 ) -> tuple[Run, list[ModelChain]]:
     """The run directory of a config, and the chains of the config ``made``."""
-    for line in describe(corpus):
+    for line in describe(corpus) if isinstance(corpus, Corpus) else corpus.describe():
         say(f"corpus: {line}")
     chains = make_chains(model, made, corpus)
     _say_needs(*needs_of(model, chains, corpus), path)

@@ -53,13 +53,6 @@ def load_corpus(
     return build_corpus(_sources(text, inputs), _tokeniser(text), out, workers=workers)
 
 
-def load_counts(
-    path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
-) -> sp.csr_matrix:
-    """The counts of `load_documents` alone."""
-    return load_documents(path, vocab, text, words, stored)[0]
-
-
 def load_documents(
     path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
 ) -> tuple[sp.csr_matrix, DocumentTable | None]:

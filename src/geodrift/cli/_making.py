@@ -13,7 +13,7 @@ from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
 
 if TYPE_CHECKING:
-    from geodrift.data import Corpus
+    from geodrift.data import Corpus, VectorSource
 
 CHAINS = 4  # unless told otherwise
 
@@ -121,7 +121,7 @@ def fit(
 ) -> None:
     """Sample the posterior of a model of the documents, for 60 seconds unless told otherwise."""
     from geodrift.cli import _fitting, _sharing
-    from geodrift.cli._inputs import load_corpus
+    from geodrift.cli._model_inputs import load_training
     from geodrift.driver import Length
     from geodrift.files import refuse_existing
 
@@ -131,10 +131,10 @@ def fit(
     _sharing.checked(processes, chosen, chosen.settings_type.from_dict(values))  # before anything is read
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
 
-    def make() -> "Corpus":
+    def make() -> "Corpus | VectorSource":
         refuse_existing(run)
         signed = chosen.may_be_negative(values)
-        return load_corpus([source], vocab, text, signed=signed, checked=not unchecked_corpus)
+        return load_training(chosen, source, vocab, text, signed=signed, checked=not unchecked_corpus)
 
     _say_end(_fitting.start(chosen, make, run, config, length, processes))
 

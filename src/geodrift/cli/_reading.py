@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geodrift._terminal import show, show_json, visible
+from geodrift._terminal import say, show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
@@ -33,6 +33,8 @@ def _add_summary(command: str, help_text: str, top_help: str) -> None:
         answers = model.answers()
         with Waiting("reading the draws"):
             found = answers.summarise(opened, top)
+        for note in found.notes:
+            say(f"note: {note}")
         if as_json:
             numbers = {"numbers": list(found.numbers)} if found.numbers else {}
             show_json({command: found.parts, "verdict": found.verdict.to_dict()} | numbers)
@@ -62,7 +64,7 @@ def evaluate(
     **options: Any,
 ) -> None:
     """Score documents that were not fitted."""
-    from geodrift.cli._inputs import load_counts
+    from geodrift.cli._model_inputs import load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
@@ -71,8 +73,7 @@ def evaluate(
     opened = Run.open(run)
     model = model_of(opened)
     told = m.given(model, options, m.evaluation_options_of)
-    text = o.Text(text_field, encoding)
-    counts = load_counts(source, vocab, text, opened.labels["word"], opened.config["text_options"])
+    counts, _ = load_new(opened, model, source, vocab, o.Text(text_field, encoding))
     rows, answers = document_rows(opened, model, counts), model.answers()
     with Waiting("scoring documents"):
         result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)

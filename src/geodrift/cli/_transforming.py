@@ -38,7 +38,7 @@ def transform(
 ) -> None:
     """Write what documents are made of."""
     from geodrift.cli._files import check_suffix
-    from geodrift.cli._inputs import load_documents
+    from geodrift.cli._model_inputs import load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, write_weights
     from geodrift.driver import Run
@@ -55,8 +55,7 @@ def transform(
             table, total = documents.documents, documents.num_documents
         else:
             text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
-            words, stored = opened.labels["word"], opened.config["text_options"]
-            documents, table = load_documents(source, vocab, text, words, stored)
+            documents, table = load_new(opened, model, source, vocab, text)
             total = documents.shape[0]
         named = _chosen_fields(fields, [] if table is None else table.fields)
 

@@ -21,5 +21,8 @@ from geodrift.data._sparse_structure import as_csr as as_csr
 from geodrift.data._text import TextOptions as TextOptions
 from geodrift.data._text import parse_frequency as parse_frequency
 from geodrift.data._text import read_stop_words as read_stop_words
+from geodrift.data._vectors import VectorRows as VectorRows
+from geodrift.data._vectors import VectorSource as VectorSource
+from geodrift.data._vectors import VectorView as VectorView
 from geodrift.data._verify import damage_of as damage_of
 from geodrift.data._vocabulary import read_vocabulary as read_vocabulary

@@ -4,7 +4,8 @@ from geodrift.report._data import Report
 from geodrift.report._html_table import svg_button
 from geodrift.report._marks import kind_label
 from geodrift.report._markup import Markup, joined, outside, tag
-from geodrift.report._size_figure import size_text
+from geodrift.report._names import names_line
+from geodrift.report._size_figure import concentration_text, size_text
 from geodrift.report._text import number, percent, shown
 from geodrift.report._word_figure import word_figure
 
@@ -17,14 +18,23 @@ def cards_section(report: Report) -> Markup:
     name = report.component
     return tag(
         "section",
-        tag("h2", f"Words of each {name}"),
+        tag("h2", f"Words of each {name}" if _worded(report) else f"Each {name}"),
         tag("p", _about(report), class_="about"),
         tag("div", [_card(report, place) for place in report.by_size()], class_="cards"),
         id="words",
     )
 
 
+def _worded(report: Report) -> bool:
+    return any("words" in part for part in report.parts)
+
+
 def _about(report: Report) -> str:
+    if not _worded(report):
+        return (
+            f"The concentration is that of the von Mises-Fisher law of its {report.document}s, with its 90%"
+            f" interval; nearest are those at the smallest angle to its mean direction."
+        )
     what = "entry in the unit vector" if report.signed else "probability"
     text = (
         f"A dot is the posterior mean of a word's {what}, the line its 90% interval; an empty dot has none."
@@ -40,14 +50,20 @@ def _about(report: Report) -> str:
 
 def _card(report: Report, place: int) -> Markup:
     part, name = report.parts[place], report.component
-    words = joined(*[[outside(entry["word"]), " "] for entry in part["words"][:TITLE]])
-    size = f"{size_text(part)} of the documents" if "size" in part else None
+    words = names_line(report, place, TITLE)
+    size = f"{size_text(part)} of the {report.document}s" if "size" in part else None
     return tag(
         "article",
         tag("h3", tag("span", place, class_="no"), " ", words, id=f"h-{place}"),
         tag("p", size, " · " if size else None, kind_label(report.kinds[place], part, name), class_="sub"),
-        tag("div", word_figure(part, name, place, report.signed), svg_button(), class_="plate"),
-        tag("dl", _apart(report, place), _nearest(report, place), _check(report, place)),
+        _words(report, place),
+        tag(
+            "dl",
+            _vector_numbers(report, place),
+            _apart(report, place),
+            _nearest(report, place),
+            _check(report, place),
+        ),
         _documents(report, place),
         id=f"{name}-{place}",
         class_="card",
@@ -55,8 +71,33 @@ def _card(report: Report, place: int) -> Markup:
     )
 
 
+def _words(report: Report, place: int) -> Markup | None:
+    part = report.parts[place]
+    if "words" not in part:
+        return None
+    figure = word_figure(part, report.component, place, report.signed)
+    return tag("div", figure, svg_button(), class_="plate")
+
+
+def _vector_numbers(report: Report, place: int) -> Markup | None:
+    """Of a component of vectors how concentrated it is, and the vectors nearest to it."""
+    part = report.parts[place]
+    if "concentration" not in part:
+        return None
+    near = part.get("nearest", ())[:APART]
+    told = [
+        [", " if i else "", outside(f"{report.document} {entry['row']}"), f" {entry['cosine']:.3f}"]
+        for i, entry in enumerate(near)
+    ]
+    return joined(
+        tag("dt", "Concentration"),
+        tag("dd", concentration_text(part)),
+        joined(tag("dt", f"Nearest {report.document}s, cosine"), tag("dd", told)) if told else None,
+    )
+
+
 def _apart(report: Report, place: int) -> Markup | None:
-    words = report.apart[place][:APART]
+    words = report.apart[place][:APART] if report.apart else []
     if not words:
         return None
     told = [[", " if i else "", outside(entry["word"])] for i, entry in enumerate(words)]
@@ -68,7 +109,7 @@ def _nearest(report: Report, place: int) -> Markup | None:
     for other in drawn.nearest(place, NEAREST):
         low, high = drawn.low[place, other], drawn.high[place, other]
         interval = "" if low != low else f" [{low:.0f}, {high:.0f}]"
-        words = " ".join(shown(entry["word"], 18) for entry in report.parts[other]["words"][:2])
+        words = " ".join(shown(known, 18) for known in report.names_of(other)[:2])
         title = f"{words}; may be the same {report.component}" if drawn.alike(place, other) else words
         link = tag("a", other, href=f"#{report.component}-{other}", title=title)
         faded = "faded" if drawn.alike(place, other) else None
@@ -111,4 +152,6 @@ def _documents(report: Report, place: int) -> Markup | None:
         )
     if not lines:
         return None
-    return joined(tag("h4", "Documents with most of it"), tag("ul", lines, class_="docs"))
+    return joined(
+        tag("h4", f"{report.document.capitalize()}s with most of it"), tag("ul", lines, class_="docs")
+    )

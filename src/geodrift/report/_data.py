@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,7 @@ class Documents(NamedTuple):
         low: The lower end of its 90% interval, NaN where there is none; so ``high``.
         of: Number of all documents that were fitted.
         words: Words of some documents, by the place in ``numbers``.
+        others: What columns are that are no component's: a rest, no component.
     """
 
     numbers: Int[np.ndarray, " D"]
@@ -74,6 +76,7 @@ class Documents(NamedTuple):
     high: Float[np.ndarray, "D K"]
     of: int
     words: dict[int, list[str]]
+    others: Sequence[str] = ()
 
     def leading(self, component: int, number: int) -> list[int]:
         """Places of the documents that have most of a component, those that have any."""
@@ -109,12 +112,14 @@ class Report:
         documents: Documents with their weights; None without.
         checks: A posterior predictive check of each component, where the model has one.
         numbers: Of each number that was found beside the components, ``{"name", "of", "mean", "low",
-            "high"}``.
+            "high"}``. ``"probabilities"`` of a number that is whole.
         traces: Numbers that no order of the components changes, [chain, draw] by name.
         history: What was measured on the way, ``{"step", "chain", "name", "value"}``.
         scores: Held-out scores of the documents set aside, as `geodrift evaluate --json` has them.
         scores_told: The same as a sentence.
         settings: Settings, seed, versions, the data's digest.
+        document: What a document is called.
+        notes: What could not be told, and why.
     """
 
     title: str
@@ -129,16 +134,25 @@ class Report:
     verdict: dict[str, Any] | None = None
     documents: Documents | None = None
     checks: list[dict[str, Any]] | None = None
-    numbers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     traces: dict[str, Float[np.ndarray, "C N"]] = dataclasses.field(default_factory=dict)
     history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     scores: dict[str, Any] | None = None
     scores_told: str = ""
     settings: list[Entry] = dataclasses.field(default_factory=list)
+    numbers: Sequence[dict[str, Any]] = ()
+    document: str = "document"
+    notes: Sequence[str] = ()
 
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""
         return sorted(range(len(self.parts)), key=lambda place: -self.parts[place].get("size", 0.0))
+
+    def names_of(self, place: int) -> list[str]:
+        """What a component is known by: its leading words, or the documents nearest to it."""
+        part = self.parts[place]
+        if part.get("words"):
+            return [entry["word"] for entry in part["words"]]
+        return [f"{self.document} {entry['row']}" for entry in part.get("nearest", ())]
 
     def html(self) -> str:
         """The whole page."""

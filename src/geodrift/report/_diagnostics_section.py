@@ -126,7 +126,7 @@ def _scores(report: Report) -> Markup | None:
             lines.append((name, f"{value:,}" if isinstance(value, int) else number(value, 5)))
     told = [tag("div", tag("dt", outside(name.replace("_", " "))), tag("dd", text)) for name, text in lines]
     return joined(
-        tag("h3", "Documents set aside"),
+        tag("h3", f"{report.document.capitalize()}s set aside"),
         [tag("p", line, class_="about") for line in told_lines(report)],
         tag("details", tag("summary", "All numbers"), tag("dl", told, class_="numbers")),
         tag("div", csv_button("scores"), class_="tools"),

@@ -13,9 +13,11 @@ def documents_section(report: Report) -> Markup:
     if documents is None:
         return tag(
             "section",
-            tag("h2", "Documents"),
+            tag("h2", f"{report.document.capitalize()}s"),
             tag(
-                "p", "No documents were asked for: this report is of the fitted model alone.", class_="about"
+                "p",
+                f"No {report.document}s were asked for: this report is of the fitted model alone.",
+                class_="about",
             ),
             id="documents",
         )
@@ -29,7 +31,7 @@ def documents_section(report: Report) -> Markup:
     )
     return tag(
         "section",
-        tag("h2", "Documents"),
+        tag("h2", f"{report.document.capitalize()}s"),
         tag("p", _about(report), class_="about"),
         tools,
         tag("noscript", tag("p", "This table needs the page's script.")),
@@ -50,14 +52,14 @@ def _about(report: Report) -> str:
     documents, name = report.documents, report.component
     number = len(documents.numbers)
     which = (
-        f"All {number:,} documents"
+        f"All {number:,} {report.document}s"
         if number == documents.of
-        else f"{number:,} of {documents.of:,} documents, drawn at random"
+        else f"{number:,} of {documents.of:,} {report.document}s, drawn at random"
     )
     told = [documents.told(place) for place in range(number)]
     text = (
         f"{which}, with the posterior means and 90% intervals of up to {LEADING} {name}s above"
-        f" {LEAST_WEIGHT:.0%}. A document is certain where"
+        f" {LEAST_WEIGHT:.0%}. A {report.document} is certain where"
         f" the interval of its leading {name} lies above those of all others, or above one half, else a tie:"
         f" {told.count('certain'):,} are certain, {told.count('a tie'):,} are ties"
     )
@@ -67,14 +69,14 @@ def _about(report: Report) -> str:
 
 
 def _heads(report: Report) -> list[str]:
-    return ["Document", "", f"Leading {report.component}s"]
+    return [report.document.capitalize(), "", f"Leading {report.component}s"]
 
 
 def _tools(report: Report) -> Markup:
     name = report.component
     choices = [tag("option", f"any {name}", value="")]
     for place in report.by_size():
-        words = " ".join(shown(entry["word"], 14) for entry in report.parts[place]["words"][:3])
+        words = " ".join(shown(known, 14) for known in report.names_of(place)[:3])
         choices.append(tag("option", f"{place} {shown(words, 44)}", value=place))
     return joined(
         tag("label", "Search ", tag("input", type="search", id="document-search")),

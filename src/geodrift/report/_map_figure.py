@@ -64,7 +64,7 @@ def _circle(report: Report, place: int, at: np.ndarray) -> Markup:
     radius = max(
         4.0, LARGEST * math.sqrt(part.get("size", 1.0) / largest) * min(1.0, 4 / len(report.parts) ** 0.4)
     )
-    words = ", ".join(shown(entry["word"], 24) for entry in part["words"][:5])
+    words = ", ".join(shown(known, 24) for known in report.names_of(place)[:5])
     size = f", {size_text(part)}" if "size" in part else ""
     title = f"{report.component} {place}: {words}{size}"
     disc = tag("circle", cx=round(float(at[0]), 1), cy=round(float(at[1]), 1), r=round(radius, 1))

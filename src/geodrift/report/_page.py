@@ -47,9 +47,9 @@ def _top(report: Report) -> Markup:
     name = report.component
     links = [
         ("parts", f"{name.capitalize()}s"),
-        ("words", "Words"),
+        ("words", "Words" if any("words" in part for part in report.parts) else "Each"),
         ("map", "Map"),
-        ("documents", "Documents"),
+        ("documents", f"{report.document.capitalize()}s"),
     ]
     links += [("diagnostics", "Diagnostics"), ("settings", "How it was made")]
     return joined(
@@ -64,7 +64,11 @@ def _top(report: Report) -> Markup:
             "header",
             tag("p", outside(report.model), class_="over"),
             tag("h1", outside(report.title)),
-            tag("ul", [tag("li", outside_line(line)) for line in report.sentences], class_="verdict"),
+            tag(
+                "ul",
+                [tag("li", outside_line(line)) for line in [*report.sentences, *report.notes]],
+                class_="verdict",
+            ),
         ),
     )
 
@@ -102,7 +106,9 @@ def _data(report: Report) -> dict[str, Any]:
         ]
         packed = [_packed(row) for row in rows] if table.name == "documents" else rows
         found[table.name] = {"columns": table.columns, "rows": packed}
-    return {"component": report.component, "title": shown(report.title), "tables": found}
+    others = {} if report.documents is None else dict(enumerate(report.documents.others, len(report.parts)))
+    told = {"component": report.component, "title": shown(report.title), "others": others}
+    return told | {"tables": found}
 
 
 def _packed(row: list[Any]) -> list[Any]:

@@ -7,7 +7,16 @@ from geodrift.report._html_table import Cell, Column, csv_button, html_table, sv
 from geodrift.report._map_figure import map_figure
 from geodrift.report._marks import LABELS, kind_label, kind_sentence, mark
 from geodrift.report._markup import Markup, joined, outside, tag
-from geodrift.report._size_figure import CELL, size_cell, size_figure, size_scale, size_text
+from geodrift.report._names import names_line
+from geodrift.report._number_figure import numbers_figures
+from geodrift.report._size_figure import (
+    CELL,
+    concentration_text,
+    size_cell,
+    size_figure,
+    size_scale,
+    size_text,
+)
 
 WORDS = 8  # of each component in the table
 PAIRS = 10  # nearest ones, in words
@@ -16,17 +25,19 @@ PAIRS = 10  # nearest ones, in words
 def parts_section(report: Report) -> Markup:
     """The table, with a box to filter it."""
     name = report.component
+    more = "words" if "words" in report.parts[0] else "nearest"
     return tag(
         "section",
         tag("h2", f"{name.capitalize()}s"),
         tag("p", _about(report), class_="about"),
         _legend(report),
+        numbers_figures(report),
         tag(
             "div",
             tag("label", f"Filter {name}s ", tag("input", type="search", data_filter="table-parts")),
             tag("span", "", class_="count", role="status", data_count="table-parts"),
             csv_button(f"{name}s"),
-            tag("span", csv_button("words"), class_="named", data_label="words"),
+            tag("span", csv_button(more), class_="named", data_label=more),
             class_="tools",
         ),
         _table(report),
@@ -39,10 +50,10 @@ def map_section(report: Report) -> Markup:
     """The map, and the nearest of each component in words beside it."""
     name, drawn = report.component, report.map
     about = (
-        f"A distance is the angle between two {name}s: 0° for the same words in the same measure, 90° for no"
-        f" word in common. The plane shows {drawn.explained:.0%} of the squared angles; ellipses hold nine"
-        f" tenths of a {name}'s places over draws and chains. A dashed line joins {name}s whose angle may be"
-        f" below {drawn.same:.0f}°, at which {name}s of two chains can count as the same."
+        f"A distance is the angle between two {name}s: {_ends(report)}. The plane shows"
+        f" {drawn.explained:.0%} of the squared angles; ellipses hold nine tenths of a {name}'s places over"
+        f" draws and chains. A dashed line joins {name}s whose angle may be below {drawn.same:.0f}°, at which"
+        f" {name}s of two chains can count as the same."
     )
     figure = tag("div", map_figure(report), svg_button(), class_="plate")
     told = tag(
@@ -58,6 +69,12 @@ def map_section(report: Report) -> Markup:
     )
 
 
+def _ends(report: Report) -> str:
+    if report.parts and "concentration" in report.parts[0]:
+        return "0° for the same direction, 90° for unrelated ones"
+    return "0° for the same words in the same measure, 90° for no word in common"
+
+
 def _nearest_pairs(report: Report) -> Markup:
     """The pairs at the smallest angles, in words."""
     drawn, name = report.map, report.component
@@ -68,7 +85,10 @@ def _nearest_pairs(report: Report) -> Markup:
         low, high = drawn.low[a, b], drawn.high[a, b]
         interval = "" if np.isnan(low) else f" [{low:.0f}, {high:.0f}]"
         links = [
-            [tag("a", place, href=f"#{name}-{place}"), " ", outside(report.parts[place]["words"][0]["word"])]
+            [
+                tag("a", place, href=f"#{name}-{place}"),
+                *([" ", outside(known)] for known in report.names_of(place)[:1]),
+            ]
             for place in (a, b)
         ]
         told = [*links[0], " and ", *links[1], f": {drawn.angles[a, b]:.0f}°{interval}"]
@@ -79,7 +99,7 @@ def _nearest_pairs(report: Report) -> Markup:
 def _about(report: Report) -> str:
     text = f"{len(report.parts)} {report.component}s"
     if "size" in report.parts[0]:
-        text += " by their share of the documents, with 90% intervals"
+        text += f" by their share of the {report.document}s, with 90% intervals"
     return text + "."
 
 
@@ -111,17 +131,22 @@ def _plural(kind: str, report: Report) -> str:
 
 def _table(report: Report) -> Markup:
     name, sized = report.component, "size" in report.parts[0]
-    columns = [Column(name.capitalize(), numbers=True), Column("Words", sorts=False)]
+    vectors = "concentration" in report.parts[0]
+    head = "Words" if "words" in report.parts[0] else f"Nearest {report.document}s"
+    columns = [Column(name.capitalize(), numbers=True), Column(head, sorts=False)]
     columns += [Column("", sorts=False), Column("Size", numbers=True)] if sized else []
+    columns += [Column("Concentration", numbers=True)] if vectors else []
     columns += [Column("Found by")]
     scale = size_scale(report, 6, CELL - 6) if sized else None
     rows = []
     for place in report.by_size():
         part = report.parts[place]
-        words = joined(*[[outside(entry["word"]), " "] for entry in part["words"][:WORDS]])
-        row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), words]
+        known = names_line(report, place, WORDS if "words" in part else 3)
+        row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), known]
         if sized:
             row += [size_cell(part, scale), Cell(size_text(part), part["size"])]
+        if vectors:
+            row.append(Cell(concentration_text(part), part["concentration"]))
         kinds = list(LABELS)
         key = part["found"] - kinds.index(report.kinds[place]) / len(kinds)
         row.append(Cell(kind_label(report.kinds[place], part, name), key))

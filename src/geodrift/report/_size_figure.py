@@ -5,7 +5,7 @@ from typing import Any
 from geodrift.report._data import Report
 from geodrift.report._markup import Markup, tag
 from geodrift.report._scale import Scale, scale_of, tick_text
-from geodrift.report._text import percent, shown
+from geodrift.report._text import number, percent, shown
 
 CELL, HEIGHT = 150, 16  # of a small figure in a table
 WIDTH, ROW, TOP, LEFT = 640, 16, 22, 300
@@ -22,6 +22,13 @@ def size_text(part: dict[str, Any]) -> str:
     if part["size_low"] is None:
         return percent(part["size"])
     return f"{percent(part['size'])} [{percent(part['size_low'])}, {percent(part['size_high'])}]"
+
+
+def concentration_text(part: dict[str, Any]) -> str:
+    """The concentration of a component of vectors, and its interval where there is one."""
+    ends = [part[name] for name in ("concentration_low", "concentration_high")]
+    interval = "" if ends[0] is None else f" [{number(ends[0])}, {number(ends[1])}]"
+    return f"{number(part['concentration'])}{interval}"
 
 
 def size_cell(part: dict[str, Any], scale: Scale) -> Markup:
@@ -55,7 +62,7 @@ def size_figure(report: Report) -> Markup:
         drawn.append(tag("text", f"{tick_text(tick)}%", x=scale(tick), y=12, class_="t mid"))
     for row, place in enumerate(order):
         part, y = report.parts[place], TOP + ROW * row + ROW // 2
-        words = " ".join(shown(entry["word"], 16) for entry in part["words"][:4])
+        words = " ".join(shown(known, 16) for known in report.names_of(place)[:4])
         drawn.append(
             tag(
                 "g",

@@ -21,7 +21,8 @@ class Table(NamedTuple):
 
 def tables(report: Report) -> list[Table]:
     """Every table that the report has something for."""
-    found = [_parts(report), _words(report), _apart(report), _angles(report)]
+    found = [_parts(report), _probabilities(report), _words(report), _apart(report), _nearest(report)]
+    found.append(_angles(report))
     if report.documents is not None:
         found.append(_documents(report))
     if report.checks is not None:
@@ -51,7 +52,8 @@ def _of_dicts(name: str, entries: list[dict[str, Any]]) -> Table:
 
 def _parts(report: Report) -> Table:
     known = {report.component, "chains", "found", "shared", "words", "negative_words"}
-    names = [name for name in (report.parts[0] if report.parts else {}) if name not in known]
+    told_of = report.parts[0] if report.parts else {}
+    names = [name for name, value in told_of.items() if name not in known and not isinstance(value, list)]
     columns = [report.component, *names, "found", "chains", "shared", "kind"]
     rows = []
     for place in report.by_size():
@@ -71,6 +73,24 @@ def _words(report: Report) -> Table:
         for entry in part.get(key, ())
     ]
     return Table("words", [report.component, "end", "word", *numbers], rows)
+
+
+def _nearest(report: Report) -> Table:
+    rows = [
+        [place, entry["row"], significant(entry["cosine"])]
+        for place, part in enumerate(report.parts)
+        for entry in part.get("nearest", ())
+    ]
+    return Table("nearest", [report.component, report.document, "cosine"], rows)
+
+
+def _probabilities(report: Report) -> Table:
+    rows = [
+        [told["name"], told["of"], number, significant(probability)]
+        for told in report.numbers
+        for number, probability in told.get("probabilities", {}).items()
+    ]
+    return Table("probabilities", ["name", "of", "number", "probability"], rows)
 
 
 def _apart(report: Report) -> Table:

@@ -133,7 +133,7 @@
       first.append(element("bdi", visible(row[1])));
       made.append(first, element("td", row[2], row[2] === "certain" ? "" : "tie"), last);
       for (const [place, mean, low, high] of shares(row)) {
-        const share = element("span"), link = element("a", labels.get(String(place)) ?? `other ${name}s`);
+        const share = element("span"), link = element("a", labels.get(String(place)) ?? data.others[place] ?? `other ${name}s`);
         if (labels.has(String(place))) link.href = `#${name}-${place}`;
         share.append(link, ` ${percent(mean)}` + (low === null ? "" : ` [${percent(low)}, ${percent(high)}]`));
         last.append(share, " ");

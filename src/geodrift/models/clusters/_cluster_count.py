@@ -1,6 +1,5 @@
 """The posterior of the number of clusters, small ones left out."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,29 +56,3 @@ def law_of_count(draws: Int[np.ndarray, " N"], share: float) -> ClusterCount:
     values, counts = np.unique(draws, return_counts=True)
     low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
     return ClusterCount(share, values, counts / len(draws), int(low), int(high), draws)
-
-
-def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str = "row") -> dict[str, Any]:
-    """The posterior of a number of components, for JSON.
-
-    Args:
-        numbers: Of all draws.
-        name: Of the number.
-        share: Of the data, above which a component counts.
-        data: What components are shares of, in the singular.
-    """
-    law = law_of_count(numbers.ravel(), share)
-    return {
-        "name": name,
-        "of": f"more than {100 * share:g}% of the {data}s" if share else f"any {data}",
-        "mean": float(law.draws.mean()),
-        "low": law.low,
-        "high": law.high,
-        "probabilities": {int(n): float(p) for n, p in zip(law.values, law.probabilities, strict=True)},
-    }
-
-
-def numbers_text(numbers: Sequence[dict[str, Any]], component: str) -> str:
-    """What `law_of_number` found, in a sentence."""
-    told = [f"{each['low']} to {each['high']} with {each['of']}" for each in numbers]
-    return f"Number of {component}s, 90%: {', '.join(told)}."

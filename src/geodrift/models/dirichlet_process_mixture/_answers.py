@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.clusters._cluster_count import law_of_number, numbers_text
+from geodrift.models.clusters._command import other_columns
+from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
@@ -92,6 +93,10 @@ class DirichletProcessAnswers(ComponentAnswers):
         draws = flat["clusters"], flat["cluster_weights"], flat["new_weight"]
         weights = membership(rows, draws, prior, places=orders[chosen], others=not given)
         return with_intervals_of_shared(weights, agreed if given else _places.with_rest(agreed))
+
+    def other_columns(self, run: Run) -> list[str]:
+        """Clusters that are not told of, unless their number is given."""
+        return other_columns(not _given(run), False)
 
     def mixtures(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import sampled
 from geodrift.kernels._streams import DPM_SAMPLE
-from geodrift.models.clusters._cluster_count import law_of_number
+from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
 from geodrift.models.dirichlet_process_mixture._chain import Chain
+from geodrift.models.dirichlet_process_mixture._reports import ClusterReports
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
 
-class DirichletProcessMixture(StoredAssignments, Facade):
+class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
     """Clusters of rows of counts, as many as the rows ask for, with a posterior.
 
     D rows, V words. What each setting is and may be stands on the page of settings. Clusters that have less

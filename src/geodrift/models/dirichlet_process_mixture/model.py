@@ -1,19 +1,16 @@
 """The specification of the Dirichlet-process mixture of multinomials."""
 
+from geodrift.models.clusters._command import COMPONENT, SUMMARY
 from geodrift.models.dirichlet_process_mixture._settings import Settings
-from geodrift.models.kit._model import Model, Summary
+from geodrift.models.kit._model import Model
 
 MODEL = Model(
     name="dpm",
     title="the Dirichlet-process mixture of multinomials",
     settings_type=Settings,
     answers_class="geodrift.models.dirichlet_process_mixture._answers:DirichletProcessAnswers",
-    summary=Summary(
-        "clusters",
-        "Print how many clusters there are, and each one's share and leading words with 90% intervals.",
-        "Words of a cluster.",
-    ),
-    component="cluster",
+    summary=SUMMARY,
+    component=COMPONENT,
     transform_help="The probability of each cluster for each row; where their number is not given, the last"
     " column is that of all clusters which are not told of; an interval only for clusters that the chains"
     " share",

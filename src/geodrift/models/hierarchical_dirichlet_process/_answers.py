@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.clusters._cluster_count import law_of_number, numbers_text
+from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
 from geodrift.models.hierarchical_dirichlet_process._chain import Chain
 from geodrift.models.kit import _places

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift._errors import InputError
-from geodrift.data import Corpus, CorpusView
+from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
@@ -24,11 +24,13 @@ class Findings(NamedTuple):
         parts: Of each component or other part, for JSON.
         verdict: What may be believed of them.
         numbers: Of each number that was found beside the parts, such as how many there are, for JSON.
+        notes: What could not be told, and why.
     """
 
     parts: list[dict[str, Any]]
     verdict: Verdict
     numbers: Sequence[dict[str, Any]] = ()
+    notes: Sequence[str] = ()
 
 
 class Answers(abc.ABC):
@@ -48,29 +50,29 @@ class Answers(abc.ABC):
 
     def chain(
         self,
-        training: Corpus | CorpusView,
+        training: Any,
         settings: Any,
         *,
         seed: int,
         chain: int,
-        held_out: sp.csr_matrix | None,
+        held_out: VectorRows | None,
         **shared: Any,
     ) -> ModelChain:
         """A chain at its start.
 
         Args:
-            training: Documents.
+            training: Documents, of the kind that the model `reads`.
             settings: Of the type ``settings_type``.
             seed: Of the run.
             chain: Number of the chain.
-            held_out: Counts of documents to score on the way, or None.
+            held_out: Documents to score on the way, or None.
             shared: ``team``, the processes that take its steps together, of a model that says it can; or
                 nothing.
         """
         return self.chain_type(training, settings, seed=seed, chain=chain, held_out=held_out, **shared)
 
-    def rows(self, run: Run, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """Counts of new documents in the form that the model takes: the counts, unless a model says else."""
+    def rows(self, run: Run, counts: VectorRows) -> VectorRows:
+        """New documents in the form that the model takes: as they are, unless a model says else."""
         del run
         return counts
 
@@ -96,7 +98,7 @@ class Answers(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(
-        self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any
+        self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int, **options: Any
     ) -> dict[str, Any]:
         """Held-out scores of documents and what they are measured on, for JSON.
 
@@ -113,7 +115,7 @@ class Answers(abc.ABC):
         """The scores for a person."""
 
     @abc.abstractmethod
-    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents: a document's mixture, or the probability of each cluster.
 
         Returns:
@@ -122,7 +124,7 @@ class Answers(abc.ABC):
 
     def transformer(
         self, run: Run, *, seed: int
-    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+    ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
         """`transform` as a function of the documents, for one block of them after the other."""
         return lambda rows: self.transform(run, rows, seed=seed)
 

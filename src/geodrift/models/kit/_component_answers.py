@@ -3,14 +3,14 @@
 import abc
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import InputError
+from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
@@ -48,15 +48,28 @@ class ComponentAnswers(Answers):
 
     @abc.abstractmethod
     def score(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
+        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int, options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Held-out scores under some draws; ``options`` are those of `evaluate`."""
 
     @abc.abstractmethod
     def mixtures(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents under aligned draws; see `Answers.transform`."""
+
+    def vocabulary(self, run: Run) -> list[str] | None:
+        """What the numbers of a component are of; None where nobody has said."""
+        return run.labels["word"]
+
+    def other_columns(self, run: Run) -> Sequence[str]:
+        """What the columns of `transform` are that are no component's."""
+        del run
+        return ()
+
+    def map_draws(self, draws: Draws) -> Draws:
+        """Aligned draws without gaps, for the angles between components."""
+        return draws
 
     _kept: tuple[Run, int, tuple[dict[str, np.ndarray], Agreement]] | None = None
 
@@ -84,7 +97,7 @@ class ComponentAnswers(Answers):
     def summarise(self, run: Run, top: int) -> Findings:
         """Each component's words and size, with intervals where enough chains have found it."""
         draws, agreed = self.aligned(run)
-        topics, words, name = draws[self.variable], run.labels["word"], self.model.component
+        topics, words, name = draws[self.variable], self.vocabulary(run) or [], self.model.component
         sizes = draws.get(self.sizes)
         found = component_words(topics, words, top, name, agreed=agreed, signed=self.signed, sizes=sizes)
         return Findings(found, self._verdict(run, agreed))
@@ -113,7 +126,7 @@ class ComponentAnswers(Answers):
         return f"{lines}\n\n{LEGEND}\n\n{paragraphs(str(found.verdict), width)}"
 
     def evaluate(
-        self, run: Run, rows: sp.csr_matrix, *, num_draws: int | None, seed: int, **options: Any
+        self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int, **options: Any
     ) -> dict[str, Any]:
         """The model's held-out scores under the last ceil(N / chains) draws of each chain.
 
@@ -137,7 +150,7 @@ class ComponentAnswers(Answers):
             f"{self.model.component}_draws_per_chain": length,
         }
 
-    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents; those of components that are not shared have no interval.
 
         Random streams are named by a document's content: its weights do not depend on the documents beside
@@ -155,17 +168,12 @@ class ComponentAnswers(Answers):
         """
         keys = ("model", "settings", "seed", "chains", "documents", "plan", "geodrift")
         told = json.dumps({key: run.config[key] for key in keys if key in run.config})
-        draws, agreed = self.aligned(run)
-        return flat(draws) | {
-            "found": agreed.found,
-            "shared": agreed.shared,
-            "vocabulary": np.array(run.labels["word"], dtype=np.str_),
-            "hyperparameters": np.array(told),
-        }
+        (draws, agreed), words = self.aligned(run), self.vocabulary(run)
+        named = {} if words is None else {"vocabulary": np.array(words, dtype=np.str_)}
+        about = {"found": agreed.found, "shared": agreed.shared} | named
+        return flat(draws) | about | {"hyperparameters": np.array(told)}
 
-    def checks(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
-    ) -> list[dict[str, Any]] | None:
+    def checks(self, run: Run, rows: VectorRows, draws: Draws, *, seed: int) -> list[dict[str, Any]] | None:
         """A posterior predictive check of each component on some documents; None of a model that has none.
 
         Args:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 
 
-def document_names(corpus: Corpus, numbers: Iterable[int]) -> list[str]:
+def document_names(corpus: Corpus | VectorSource, numbers: Iterable[int], document: str) -> list[str]:
     """A name for each document: its number, counted from 0 as everywhere else."""
     del corpus
-    return [f"document {number}" for number in numbers]
+    return [f"{document} {number}" for number in numbers]

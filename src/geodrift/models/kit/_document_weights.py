@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorRows, VectorSource
 from geodrift.driver import Run
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._runs import document_rows
@@ -20,7 +19,7 @@ Weights: TypeAlias = dict[str, Float[np.ndarray, "D K"]]
 def weight_blocks(
     run: Run,
     model: Model,
-    documents: Corpus | sp.csr_matrix,
+    documents: Corpus | VectorSource | VectorRows,
     numbers: Int[np.ndarray, " D"] | None = None,
     *,
     seed: int = 0,
@@ -33,17 +32,20 @@ def weight_blocks(
     Args:
         run: The run.
         model: Its model.
-        documents: A corpus, or counts, of the run's words.
+        documents: A corpus, or counts, of the run's words; or vectors.
         numbers: Which documents; None: all.
         seed: Of the draws of weights.
 
     Yields:
         The numbers of some documents, and their weights.
     """
+    if isinstance(documents, Corpus | VectorSource):
+        total, fetched = documents.num_documents, documents.rows
+    else:
+        total, fetched = documents.shape[0], documents.__getitem__
     if numbers is None:
-        numbers = np.arange(documents.num_documents if isinstance(documents, Corpus) else documents.shape[0])
+        numbers = np.arange(total)
     weigh = model.answers().transformer(run, seed=seed)
     for start in range(0, len(numbers), DOCUMENTS_A_BLOCK):
         some = numbers[start : start + DOCUMENTS_A_BLOCK]
-        counts = documents.rows(some) if isinstance(documents, Corpus) else documents[some]
-        yield some, weigh(document_rows(run, model, counts))
+        yield some, weigh(document_rows(run, model, fetched(some)))

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift._errors import InputError
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Run
 from geodrift.models.kit._documents_looked_at import documents_looked_at
 from geodrift.models.kit._groups import Groups
@@ -21,7 +21,7 @@ WORDS = 6
 def effects(
     run: Run,
     model: Model,
-    corpus: Corpus,
+    corpus: Corpus | VectorSource,
     groups: Groups,
     *,
     reference: str | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Run
 from geodrift.models.kit._document_weights import Weights, weight_blocks
 from geodrift.models.kit._documents_looked_at import documents_looked_at
@@ -18,7 +18,7 @@ WORDS = 6  # of a component that are told
 def leading_documents(
     run: Run,
     model: Model,
-    corpus: Corpus,
+    corpus: Corpus | VectorSource,
     top: int,
     *,
     title: str = "title",
@@ -72,7 +72,7 @@ def _told(
     part: dict[str, Any],
     numbers: Int[np.ndarray, " M"],
     weights: Weights,
-    corpus: Corpus,
+    corpus: Corpus | VectorSource,
     top: int,
     title: str,
     model: Model,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodrift.data import Corpus
+from geodrift.data import Corpus, VectorSource
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
 
@@ -24,7 +24,7 @@ class Needs(NamedTuple):
     disk: int
 
 
-def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus) -> Needs:
+def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus | VectorSource) -> Needs:
     """What a fit of these chains will need.
 
     What the process has now is measured, with the libraries that it will load; what comes on top is counted.
@@ -52,9 +52,10 @@ def needs_of(model: Model, chains: list[ModelChain], corpus: Corpus) -> Needs:
     return Needs(_resident() + model.memory_of_compiling + chains_take, draws + state)
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of the files in a folder."""
-    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of the files in a folder."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _resident() -> int:

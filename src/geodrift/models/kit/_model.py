@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from geodrift.models.kit._settings import ModelSettings, Setting
 
@@ -57,6 +57,8 @@ class Model:
         ladder_setting: The setting whose values `geodrift choose-k` compares, where the model has the scores
             for it: its answers have ``completion_by_chain``.
         ladder_defaults: Settings of such a comparison that are not those of a fit.
+        reads: What documents are: rows of counts ("counts"), or of real numbers ("vectors").
+        document: What one of them is called.
         may_be_negative: Whether documents may have negative entries under given settings.
         cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
             None where they can, and its chains take a ``team``.
@@ -77,6 +79,8 @@ class Model:
     demo_settings: tuple[str, ...] = ()
     ladder_setting: str = ""
     ladder_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    reads: Literal["counts", "vectors"] = "counts"
+    document: str = "document"
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process
     memory_of_a_step: float = 2.0

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from geodrift.data import VectorRows
 from geodrift.kernels._streams import REPORT_DOCUMENTS
 from geodrift.report import Documents
 
@@ -23,22 +23,26 @@ def chosen_documents(number: int, most: int, seed: int = 0) -> Int[np.ndarray, "
 def weighed_documents(
     numbers: Int[np.ndarray, " D"],
     names: list[str],
-    counts: sp.csr_matrix,
+    counts: VectorRows,
     weights: dict[str, Float[np.ndarray, "D K"]],
-    vocabulary: Sequence[str],
+    vocabulary: Sequence[str] | None,
     of: int,
+    others: Sequence[str] = (),
 ) -> Documents:
-    """Documents with the words of those that lead a component.
+    """Documents with the words of those that lead a component, where they have words.
 
     Args:
         numbers: Of the documents.
         names: What each is called.
-        counts: Counts of each, [D, V].
+        counts: Counts of each, [D, V], or vectors; dense ones have no words.
         weights: ``mean``, ``low`` and ``high`` from `Answers.transform`.
-        vocabulary: V words.
+        vocabulary: V words, or None.
         of: Number of all documents.
+        others: See `Documents`.
     """
-    found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {})
+    found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {}, others)
+    if vocabulary is None or isinstance(counts, np.ndarray):
+        return found
     leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     rare = np.log((1 + counts.shape[0]) / (1 + frequencies))

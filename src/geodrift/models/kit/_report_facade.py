@@ -1,6 +1,7 @@
 """The report of an estimator: its own numbers, and no run directory's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ def report_of_estimator(
     draws: Float[np.ndarray, "C N K V"],
     agreed: Agreement,
     parts: list[dict[str, Any]],
-    vocabulary: Sequence[str],
+    vocabulary: Sequence[str] | None,
     documents: Any,
     names: Sequence[str] | None,
     title: str | None,
     component: str = "topic",
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Report:
     """A report of a fitted estimator.
 
@@ -34,25 +36,20 @@ def report_of_estimator(
         draws: Aligned draws of the components.
         agreed: How far the chains agree.
         parts: From `component_words`.
-        vocabulary: V words.
+        vocabulary: V words; None where components do not weigh words.
         documents: Documents to weigh, or None.
         names: What each is called, or None.
         title: Of the page, or None.
         component: What a component is called.
+        more: Fields of the report: ``traces``, ``numbers``, ``document`` and others; ``others`` of its
+            documents.
     """
+    others, fields = more.get("others", ()), {name: more[name] for name in more if name != "others"}
     verdict, kind = verdict_of(agreed, estimator._numbers(), component), type(estimator).__name__
-    told: Documents | None = None
-    checks = None
+    told, checks = None, None
     if documents is not None:
-        counts = sp.csr_matrix(documents)
-        weights = estimator.transform_with_intervals(documents)
-        number = counts.shape[0]
-        titles = [f"document {place}" for place in range(number)] if names is None else list(map(str, names))
-        if len(titles) != number:
-            raise ValueError(
-                f"names must have one name for each of the {number} documents, got {len(titles)}"
-            )
-        told = weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number)
+        called = more.get("document", "document")
+        told = _documents(estimator, documents, names, vocabulary, called, others)
         checks = estimator._checks(documents, vocabulary)
     settings = [
         Entry("Settings", name.replace("_", " "), str(value))
@@ -69,8 +66,28 @@ def report_of_estimator(
         sentences=str(verdict).split("\n"),
         documents=told,
         checks=checks,
-        numbers=estimator._told_numbers(),
-        traces=estimator._numbers(),
         settings=[*settings, Entry("Versions", "geodrift", __version__)],
+        **{"numbers": estimator._told_numbers(), "traces": estimator._numbers()} | fields,
         **of_draws({"draws": draws}, "draws", agreed, parts, vocabulary, estimator.signed),
     )
+
+
+def _documents(
+    estimator: Any,
+    documents: Any,
+    names: Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
+    called: str,
+    others: Sequence[str],
+) -> Documents:
+    """The documents with their weights.
+
+    Raises:
+        ValueError: There is not a name for each.
+    """
+    counts = documents if vocabulary is None else sp.csr_matrix(documents)
+    weights, number = estimator.transform_with_intervals(documents), counts.shape[0]
+    titles = [f"{called} {place}" for place in range(number)] if names is None else list(map(str, names))
+    if len(titles) != number:
+        raise ValueError(f"names must have one name for each of the {number} documents, got {len(titles)}")
+    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, others)

@@ -30,7 +30,7 @@ def of_draws(
     variable: str,
     agreed: Agreement,
     parts: list[dict[str, Any]],
-    vocabulary: Sequence[str],
+    vocabulary: Sequence[str] | None,
     signed: bool,
 ) -> dict[str, Any]:
     """Fields ``apart`` and ``map`` of a `Report`.
@@ -40,13 +40,13 @@ def of_draws(
         variable: By which components are told apart.
         agreed: How far the chains agree.
         parts: From `component_words`.
-        vocabulary: V words.
+        vocabulary: V words; None where components do not weigh words.
         signed: Whether components are unit vectors.
     """
     values, found = draws[variable], agreed.found
     means = np.stack([values[found[:, k], :, k].mean(axis=(0, 1)) for k in range(values.shape[2])])
     sizes = np.array([part.get("size", 1.0) for part in parts])
     return {
-        "apart": told_apart(means, sizes, vocabulary, APART),
+        "apart": [] if vocabulary is None else told_apart(means, sizes, vocabulary, APART),
         "map": component_map(values, agreed, signed),
     }

@@ -9,6 +9,7 @@ import numpy as np
 from geodrift import __version__
 from geodrift.driver import Run
 from geodrift.models.kit._document_names import document_names
+from geodrift.models.kit._model import Model
 from geodrift.models.kit._report_documents import chosen_documents, weighed_documents
 from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._runs import corpus_of
@@ -23,10 +24,12 @@ _TOLD = ("held_out", "configurational_temperature")
 
 def report_of_run(answers: "ComponentAnswers", run: Run, *, top: int, documents: int, seed: int) -> Report:
     """See `Answers.report`."""
-    model, vocabulary = answers.model, run.labels["word"]
+    model, vocabulary = answers.model, answers.vocabulary(run)
     draws, agreed = answers.aligned(run)
     found = answers.summarise(run, top)
-    told = of_draws(draws, answers.variable, agreed, found.parts, vocabulary, answers.signed)
+    told = of_draws(
+        answers.map_draws(draws), answers.variable, agreed, found.parts, vocabulary, answers.signed
+    )
     asked = _documents(answers, run, draws, documents, seed) if documents else {}
     return Report(
         title=run.path.resolve().name,
@@ -38,9 +41,11 @@ def report_of_run(answers: "ComponentAnswers", run: Run, *, top: int, documents:
         verdict=found.verdict.to_dict(),
         sentences=str(found.verdict).split("\n"),
         numbers=list(found.numbers),
+        document=model.document,
+        notes=found.notes,
         traces=answers.numbers(run),
         history=_history(run),
-        settings=_settings(run),
+        settings=_settings(run, model),
         **told,
         **asked,
     )
@@ -61,8 +66,9 @@ def _documents(
     counts = corpus.rows(numbers)
     rows = answers.rows(run, counts)
     weights = answers.transform(run, rows, seed=seed)
-    names = document_names(corpus, numbers.tolist())
-    told: Documents = weighed_documents(numbers, names, counts, weights, run.labels["word"], len(fitted))
+    names = document_names(corpus, numbers.tolist(), answers.model.document)
+    vocabulary, others = answers.vocabulary(run), answers.other_columns(run)
+    told: Documents = weighed_documents(numbers, names, counts, weights, vocabulary, len(fitted), others)
     checks = answers.checks(run, rows, draws, seed=seed)
     return scored | {"documents": told, "checks": checks}
 
@@ -80,7 +86,7 @@ def _history(run: Run) -> list[dict[str, Any]]:
     return told
 
 
-def _settings(run: Run) -> list[Entry]:
+def _settings(run: Run, model: Model) -> list[Entry]:
     config, state = run.config, run.state
     corpus = config.get("corpus", {})
     run_told = {
@@ -94,9 +100,9 @@ def _settings(run: Run) -> list[Entry]:
     data_told = {
         "corpus": corpus.get("path"),
         "digest": corpus.get("checksum"),
-        "documents fitted": f"{config['documents']:,}",
-        "documents set aside": f"{config['held_out']:,}",
-        "words": f"{config['words']:,}",
+        f"{model.document}s fitted": f"{config['documents']:,}",
+        f"{model.document}s set aside": f"{config['held_out']:,}",
+        "words" if model.reads == "counts" else "numbers in a row": f"{config['words']:,}",
     }
     versions = {
         "geodrift, of the run": config["geodrift"],

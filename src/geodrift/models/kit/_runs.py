@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift._errors import InputError
-from geodrift.data import Corpus, CorpusView
+from geodrift.data import Corpus, CorpusView, VectorRows, VectorSource, VectorView
 from geodrift.distributed import Team
 from geodrift.driver import Chain, FitResult, Labels, Length, Run, fit_to_run
 from geodrift.models.kit._chain import ModelChain
@@ -24,21 +23,21 @@ VOCABULARY = "vocabulary.txt"
 
 
 def make_chains(
-    model: Model, config: dict[str, Any], corpus: Corpus, team: Team | None = None
+    model: Model, config: dict[str, Any], corpus: Corpus | VectorSource, team: Team | None = None
 ) -> list[ModelChain]:
     """The chains of a run as at its start: a function of the config and the corpus.
 
     Args:
         model: The model.
         config: `settings`, `seed`, `chains` and `held_out`, the number of documents set aside for scoring.
-        corpus: All documents, those set aside included.
+        corpus: All documents, those set aside included, of the kind that the model `reads`.
         team: Processes that take the steps together, each of which makes the chains; or None.
 
     Raises:
         ValueError: Settings outside what is allowed, or a corpus that the model cannot take.
     """
-    training: Corpus | CorpusView = corpus
-    aside: sp.csr_matrix | None = None
+    training: Corpus | CorpusView | VectorSource | VectorView = corpus
+    aside: VectorRows | None = None
     if config["held_out"]:
         training, aside = corpus.split(config["held_out"], config["seed"])
     if team is not None and team.rank > 0:
@@ -52,37 +51,65 @@ def make_chains(
 
 
 def create_run(
-    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: Sequence[ModelChain]
+    path: str | Path,
+    model: Model,
+    config: dict[str, Any],
+    corpus: Corpus | VectorSource,
+    chains: Sequence[ModelChain],
 ) -> Run:
-    """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
+    """A run directory for chains from `make_chains`; a corpus in memory is saved inside it.
+
+    Raises:
+        InputError: Vectors are in memory and not in a file.
+    """
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
+    dimension = "coordinate" if isinstance(corpus, VectorSource) else "word"
     header = {name: config[name] for name in ("seed", "chains", "held_out")} | {
         "kind": KIND,
         "model": model.name,
         "settings": chains[0].settings.to_dict(),
         "documents": training.num_documents,
         "words": corpus.num_words,
-        "text_options": corpus.manifest["made"].get("options"),
+        "text_options": corpus.manifest["made"].get("options") if isinstance(corpus, Corpus) else None,
     }
 
     def fill(folder: Path) -> dict[str, Any]:
-        np.save(folder / FREQUENCIES, frequencies_of(training))
+        if isinstance(corpus, VectorSource):
+            return {"corpus": _place_of_vectors(corpus)}
+        if isinstance(training, Corpus | CorpusView):
+            np.save(folder / FREQUENCIES, frequencies_of(training))
         inside = corpus.save(folder / CORPUS) if corpus.path is None else corpus
         place = CORPUS if corpus.path is None else str(corpus.path.resolve())
         return {"corpus": {"path": place, "checksum": inside.checksum}}
 
-    return Run.create(path, header, [Labels("word", VOCABULARY, corpus.vocabulary)], fill)
+    labels = [] if corpus.vocabulary is None else [Labels(dimension, VOCABULARY, corpus.vocabulary)]
+    return Run.create(path, header, labels, fill)
 
 
-def corpus_of(run: Run) -> Corpus:
-    """The corpus of a run, compared with its manifest.
+def _place_of_vectors(vectors: VectorSource) -> dict[str, Any]:
+    if vectors.path is None:
+        raise InputError("the vectors are in memory: save them by numpy.save, and open the file")
+    return {"reads": "vectors", "path": str(vectors.path.resolve()), "checksum": vectors.checksum}
+
+
+def corpus_of(run: Run) -> Corpus | VectorSource:
+    """The documents of a run, compared with their manifest, or with the checksum of their file.
 
     Raises:
-        InputError: It is gone, damaged, or no longer the one that was fitted.
+        InputError: They are gone, damaged, or no longer those that were fitted.
     """
-    place = run.path / run.config["corpus"]["path"]
+    told = run.config["corpus"]
+    place = run.path / told["path"]
+    if told.get("reads") == "vectors":
+        vectors = VectorSource.open(place, run.labels.get("coordinate"))
+        if vectors.checksum != told["checksum"]:
+            raise InputError(
+                f"vectors {place} have changed since run {run.path} was fitted to them (checksum differs):"
+                " put the file back, or fit anew"
+            )
+        return vectors
     corpus = Corpus.open(place)
-    if corpus.checksum != run.config["corpus"]["checksum"]:
+    if corpus.checksum != told["checksum"]:
         raise InputError(f"corpus {place} is not the one run {run.path} was fitted to (checksum differs)")
     corpus.verify()
     return corpus
@@ -98,15 +125,16 @@ def document_frequencies(run: Run) -> Int[np.ndarray, " V"]:
     return np.load(run.file(FREQUENCIES), allow_pickle=False)
 
 
-def document_rows(run: Run, model: Model, counts: sp.csr_matrix) -> sp.csr_matrix:
-    """Counts of new documents in the form that the run's model takes.
+def document_rows(run: Run, model: Model, counts: VectorRows) -> VectorRows:
+    """Counts of new documents, or vectors, in the form that the run's model takes.
 
     Raises:
-        InputError: They have not the run's number of words.
+        InputError: They have not the run's number of words, or of numbers in a vector.
     """
-    words = len(run.labels["word"])
+    words = run.config["words"]
     if counts.shape[1] != words:
-        raise InputError(f"the input has {counts.shape[1]:,} words but run {run.path} has {words:,}")
+        what = "words" if model.reads == "counts" else "numbers in a row"
+        raise InputError(f"the input has {counts.shape[1]:,} {what} but run {run.path} has {words:,}")
     return model.answers().rows(run, counts)
 
 

@@ -42,8 +42,13 @@ def component_tables(found: list[dict[str, Any]], component: str) -> str:
     lines = []
     for told in found:
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [f"{component} {told[component]}{_size(told)}{_found(told)}", *table, ""]
+        lines += [component_head(told, component), *table, ""]
     return "\n".join(lines)
+
+
+def component_head(told: dict[str, Any], component: str, document: str = "document") -> str:
+    """What a component is called, its share of the documents, and by how many chains it was found."""
+    return f"{component} {told[component]}{_size(told, document)}{_found(told)}"
 
 
 def component_lines(found: list[dict[str, Any]], component: str, width: int) -> str:
@@ -79,12 +84,12 @@ def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
 
 
-def _size(told: dict[str, Any]) -> str:
+def _size(told: dict[str, Any], document: str) -> str:
     """The share of the documents that a component has, where a model has one."""
     if "size" not in told:
         return ""
     interval = "" if told["size_low"] is None else f" [{told['size_low']:.1%}, {told['size_high']:.1%}]"
-    return f", {told['size']:.1%}{interval} of the documents"
+    return f", {told['size']:.1%}{interval} of the {document}s"
 
 
 def _found(told: dict[str, Any]) -> str:

@@ -155,6 +155,8 @@ def _priors(run: Run) -> dict[str, np.ndarray]:
 
 def _symmetric(run: Run) -> bool:
     return run.config["settings"]["learn_doc_topic_prior"] == "symmetric"
+
+
 def completion_sentence(scores: Mapping[str, Any]) -> str:
     """Perplexity by document completion and what it is of; a line of the topics' scores."""
     passed_over = scores["documents"] - scores["documents_scored"]

@@ -6,8 +6,10 @@ from jaxtyping import Float, Int
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels import _streams
 from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
-from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
+from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
@@ -29,6 +31,7 @@ class Chain(ModelChain):
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent, and so are their starts.
         direction_prior: kappa_0 m_0 of the directions' von Mises-Fisher prior, [d]; None: uniform.
+        held_out: Rows to score during the run, or None.
 
     Raises:
         ValueError: There are fewer rows than clusters, or the prior has another dimension.
@@ -38,7 +41,9 @@ class Chain(ModelChain):
         ShownMetric("rows", "{:,.0f} rows seen"),
         ShownMetric("clusters", "{:,.0f} clusters"),
         ShownMetric("moved", "{:.1%} moved"),
+        ShownMetric("held_out_nats", "held-out rows {:,.3f} nats each"),
     )
+    counted_length = 64  # clusters: a draw has tens
 
     settings: Settings
 
@@ -50,6 +55,7 @@ class Chain(ModelChain):
         seed: int = 0,
         chain: int = 0,
         direction_prior: Float[np.ndarray, " d"] | None = None,
+        held_out: Rows | None = None,
     ) -> None:
         if not settings.inferred and int(settings.n_clusters) > rows.number:
             raise ValueError(
@@ -67,6 +73,7 @@ class Chain(ModelChain):
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
         self.rows_seen = 0
         self.split_merge = SplitMerge(self.prior)
+        self.score = None if held_out is None else HeldOutScore("held_out_nats", lambda: self._nats(held_out))
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -80,7 +87,7 @@ class Chain(ModelChain):
             "background_weight": Variable((), (), "float64"),
             "other_weight": Variable((), (), "float64"),
             "assignments": Variable(("row",), (self.rows.number,), "int32"),
-            "clusters": Variable((), (), "int64"),
+            "number_of_clusters": Variable((), (), "int64"),
             "number_parameter": Variable((), (), "float64"),
             "log_joint": Variable((), (), "float64"),
         }
@@ -123,7 +130,7 @@ class Chain(ModelChain):
         """The present clusters, with directions and weights drawn given the assignments."""
         self.prepare()
         gibbs = self.gibbs
-        found = gibbs.parameters(_streams.VMF_DRAW.generator(self.seed, self.chain, self.count))
+        found = self._parameters()
         return {
             "directions": found.directions.astype(np.float32),
             "concentrations": found.concentrations,
@@ -132,7 +139,7 @@ class Chain(ModelChain):
             "background_weight": np.array(found.background),
             "other_weight": np.array(found.others),
             "assignments": gibbs.z.copy(),
-            "clusters": np.array(len(gibbs.occupied)),
+            "number_of_clusters": np.array(len(gibbs.occupied)),
             "number_parameter": np.array(gibbs.number.value),
             "log_joint": np.array(gibbs.log_joint()),
         }
@@ -140,11 +147,12 @@ class Chain(ModelChain):
     def metrics(self, outcomes: list[int]) -> dict[str, float]:
         """Rows seen so far, clusters, and the share of the rows that moved."""
         size = min(self.settings.batch_size, self.rows.number)
-        return {
+        found = {
             "rows": float(self.rows_seen),
             "clusters": float(len(self.gibbs.occupied)),
             "moved": sum(outcomes) / max(1, len(outcomes) * size),
         }
+        return found if self.score is None else found | self.score.metrics()
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on, bit for bit: sums as they are, with their rounding."""
@@ -169,3 +177,12 @@ class Chain(ModelChain):
         self.gibbs = CollapsedGibbs(self.rows, number, self.prior, arrays["assignments"], fixed_room)
         self.gibbs.resume(arrays)
         self.count, self.rows_seen = (int(x) for x in arrays["count"])
+
+    def _parameters(self) -> Parameters:
+        """Directions and weights given the assignments: those of the draw at this step."""
+        return self.gibbs.parameters(_streams.VMF_DRAW.generator(self.seed, self.chain, self.count))
+
+    def _nats(self, rows: Rows) -> float:
+        """Minus the mean log density of held-out rows under a draw of the present state."""
+        self.prepare()
+        return -float(score_samples(rows, [Draw.of_parameters(self._parameters())]).mean())

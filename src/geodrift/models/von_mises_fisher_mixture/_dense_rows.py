@@ -1,5 +1,7 @@
 """Dense rows, which may be a memory map."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
@@ -14,11 +16,11 @@ class DenseRows(Rows):
     """An array, which may be a memory map of half or single precision.
 
     Args:
-        array: [N, d].
+        array: [N, d]: real numbers, or what reads some of its rows where it is indexed.
         normalise: Whether rows of any length are scaled to unit norm, where they are otherwise refused.
     """
 
-    def __init__(self, array: Float[np.ndarray, "N d"], normalise: bool = False) -> None:
+    def __init__(self, array: Any, normalise: bool = False) -> None:
         self.array = array
         self.number, self.dim = array.shape
         self.entries = float(self.dim)

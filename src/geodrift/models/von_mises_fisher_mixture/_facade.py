@@ -16,17 +16,16 @@ from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
 from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
-from geodrift.models.kit._answers import Findings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._partition import partition_of
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
+from geodrift.models.von_mises_fisher_mixture._reports import ClusterReports
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
-from geodrift.models.von_mises_fisher_mixture._shared_clusters import shared_clusters
 
 
-class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
+class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEstimator):
     """Clusters of unit vectors with a posterior.
 
     N rows, d numbers each, K clusters: x_i | z_i = k ~ vMF(mu_k, kappa_k), weights ~ Dirichlet, directions
@@ -193,16 +192,6 @@ class VonMisesFisherMixture(ClusterMixin, DensityMixin, BaseEstimator):
         """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""
         check_is_fitted(self)
         return coclustering(self._flat_assignments(), pairs)
-
-    def findings(self) -> Findings:
-        """The clusters of all chains by decreasing weight, and what may be believed of them.
-
-        Of each cluster that has 1% of the weight: its ``label`` in ``labels_``, by how many of the ``chains``
-        it was ``found``, whether it is ``shared``, its weight and concentration, with the ends of 90%
-        intervals where it is shared or there is one chain, else None. ``print(model.findings().verdict)``.
-        """
-        check_is_fitted(self)
-        return shared_clusters(self.draws_, self.labels_)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         if sp.issparse(X):

@@ -1,6 +1,6 @@
 """Rows under draws of the parameters: densities, and probabilities of clusters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
 
 
@@ -31,8 +32,8 @@ class Draw(NamedTuple):
     others: float
 
     @classmethod
-    def of(cls, stored: dict[str, np.ndarray], index: tuple[int, int]) -> "Draw":
-        """A draw of stored variables, [chain, draw, ...] each, padded where there are fewer clusters."""
+    def of(cls, stored: Mapping[str, np.ndarray], index: tuple[int, ...]) -> "Draw":
+        """A draw of stored variables, [chain, draw, ...] or [draw, ...], padded where there are fewer."""
         kappa = stored["concentrations"][index]
         told = np.isfinite(kappa)
         directions = stored["directions"][index][told].astype(np.float64)
@@ -43,6 +44,18 @@ class Draw(NamedTuple):
             stored["labels"][index][told],
             float(stored["background_weight"][index]),
             float(stored["other_weight"][index]),
+        )
+
+    @classmethod
+    def of_parameters(cls, found: Parameters) -> "Draw":
+        """A draw as the sampler makes it."""
+        return cls(
+            found.directions,
+            found.concentrations,
+            found.weights,
+            found.labels,
+            found.background,
+            found.others,
         )
 
     def log_densities(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S L"]:

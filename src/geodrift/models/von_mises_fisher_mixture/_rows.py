@@ -128,5 +128,5 @@ def check_norms(norms: Float[np.ndarray, " n"], start: int, normalise: bool) -> 
         row = int(np.flatnonzero(off)[0])
         raise ValueError(
             f"rows must have norm 1: row {start + row} has norm {norms[row]:.6g}; divide each row by its"
-            " norm, or say normalise=True"
+            " norm, or say normalise=True (--normalise yes)"
         )

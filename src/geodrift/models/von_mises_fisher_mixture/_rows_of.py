@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift._errors import InputError
 from geodrift.models.von_mises_fisher_mixture._dense_rows import DenseRows
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._sparse_rows import SparseRows
@@ -16,14 +17,30 @@ def rows_of(x: Any, normalise: bool = False) -> Rows:
 
 
 def check_differ(rows: Rows) -> None:
-    """Refuse rows that are all equal: their likelihood has no bound.
+    """Refuse rows of which nothing can be said: one alone, and equal ones, whose likelihood has no bound.
 
     Raises:
         ValueError: They are.
     """
+    if rows.number < 2:
+        raise ValueError("there is one row: clusters are of two rows at least")
     first = rows.dense(np.zeros(1, np.int64))
     for start in range(0, rows.number, 4_096):
         numbers = np.arange(start, min(start + 4_096, rows.number))
         if rows.products(numbers, np.ascontiguousarray(first.T)).min() < 1 - 1e-9:
             return
     raise ValueError(f"all {rows.number} rows are equal: there is nothing to cluster")
+
+
+def checked_rows(source: Any, normalise: bool) -> Rows:
+    """Rows of a `VectorSource` or `VectorView` that a model is fitted to.
+
+    Raises:
+        InputError: They cannot be, with their file.
+    """
+    try:
+        rows = rows_of(source.matrix, normalise)
+        check_differ(rows)
+    except ValueError as error:
+        raise InputError(f"{'the vectors' if source.path is None else source.path}: {error}") from None
+    return rows

@@ -16,6 +16,7 @@ from geodrift.kernels._streams import VMF_START_ASSIGNMENTS, VMF_START_CONCENTRA
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._merges import Merges
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
 from geodrift.models.von_mises_fisher_mixture._split import best_split
@@ -97,13 +98,14 @@ class Start:
         """Split and merge clusters where that fits better; returns whether anything changed."""
         changed = False
         splits: dict[int, tuple[float, np.ndarray]] = {}
+        merges = Merges(gibbs, score)
         for _ in range(3 * self.clusters):
             occupied = gibbs.occupied
             for k in occupied:
                 if k not in splits:
                     members = np.flatnonzero(gibbs.z == k)
                     splits[k] = best_split(gibbs.rows, members, score, gibbs.prior.r0, self.rng)
-            first, second, merge_gain = best_merge(gibbs, score, occupied)
+            first, second, merge_gain = merges.best(occupied)
             candidates = [k for k in occupied if k not in (first, second)] if self.fixed else list(occupied)
             if self.fixed and len(occupied) < self.number.value:
                 candidates = list(occupied)
@@ -113,12 +115,12 @@ class Start:
             if self.fixed and len(occupied) == self.number.value:
                 if first < 0 or split_gain + merge_gain <= 0:
                     break
-                self._merge(gibbs, first, second, splits)
-                self._split(gibbs, int(split), splits)
+                merges.forget(self._merge(gibbs, first, second, splits))
+                merges.forget(self._split(gibbs, int(split), splits))
             elif split_gain > max(0.0, merge_gain) and len(occupied) < self.most:
-                self._split(gibbs, int(split), splits)
+                merges.forget(self._split(gibbs, int(split), splits))
             elif not self.fixed and merge_gain > 0:
-                self._merge(gibbs, first, second, splits)
+                merges.forget(self._merge(gibbs, first, second, splits))
             else:
                 break
             changed = True
@@ -128,13 +130,16 @@ class Start:
         """Log weight of a cluster more, about."""
         return float(np.log(self.number.g or self.number.value))
 
-    def _merge(self, gibbs: CollapsedGibbs, first: int, second: int, splits: dict) -> None:
+    def _merge(self, gibbs: CollapsedGibbs, first: int, second: int, splits: dict) -> list[int]:
+        """Join two clusters; returns those that changed."""
         gibbs.z[gibbs.z == second] = first
         for k in (first, second):
             splits.pop(k, None)
         gibbs.rebuild([first, second], np.flatnonzero(gibbs.z == first))
+        return [first, second]
 
-    def _split(self, gibbs: CollapsedGibbs, k: int, splits: dict) -> None:
+    def _split(self, gibbs: CollapsedGibbs, k: int, splits: dict) -> list[int]:
+        """Divide a cluster; returns those that changed."""
         members, apart = splits[k][1]
         if gibbs.sums.counts.min() > 0:
             gibbs.grow()
@@ -144,6 +149,7 @@ class Start:
             gibbs.kappa[free] = gibbs.kappa[k]
         del splits[k]
         gibbs.rebuild([k, free], members)
+        return [k, free]
 
     def _all_rows(self, gibbs: CollapsedGibbs) -> Int[np.ndarray, " N"]:
         """Every row where it fits best."""
@@ -181,32 +187,3 @@ def k_means(rows: Rows, clusters: int, rng: np.random.Generator) -> Int[np.ndarr
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         centres = np.where(lengths > 0, found / np.maximum(lengths, 1e-300), centres)
     return np.unique(z, return_inverse=True)[1]
-
-
-def best_merge(
-    gibbs: CollapsedGibbs, score: ClusterScore, occupied: Int[np.ndarray, " t"]
-) -> tuple[int, int, float]:
-    """The two clusters that gain most, or lose least, when they are joined, and how much."""
-    if len(occupied) < 2:
-        return -1, -1, -np.inf
-    sums = gibbs.rows.of_clusters(gibbs.resultants, occupied)
-    counts, along = gibbs.sums.counts[occupied], gibbs.sums.along[occupied]
-    squares, gram = gibbs.sums.squares[occupied], sums @ sums.T
-    first, second = np.triu_indices(len(occupied), 1)
-    joint = score(
-        counts[first] + counts[second],
-        squares[first] + squares[second] + 2 * gram[first, second],
-        along[first] + along[second],
-    )
-    alone = score(counts, squares, along)
-    gains = joint - alone[first] - alone[second]
-    gains += _log_gammas(gibbs, counts[first] + counts[second])
-    gains -= _log_gammas(gibbs, counts[first]) + _log_gammas(gibbs, counts[second])
-    best = int(np.argmax(gains))
-    return int(occupied[first[best]]), int(occupied[second[best]]), float(gains[best])
-
-
-def _log_gammas(gibbs: CollapsedGibbs, counts: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    from scipy.special import gammaln
-
-    return gammaln(counts + gibbs.number.g) - (gammaln(gibbs.number.g + 1) if gibbs.number.g else 0.0)

@@ -132,7 +132,7 @@ def move_blocks(
         stream = open_member(family, documents[row])
         # In the order of their first tokens, which no move changes.
         for first in range(length):
-            now = np.int64(topics[first])
+            now = int(topics[first])
             if done[first] or not is_open[now]:
                 continue
             own = np.flatnonzero(topics == now)

@@ -61,7 +61,7 @@ class CollapsedGibbs(TopicMove):
         size = padded(len(self.alpha))
         self.word_topic = np.zeros((source.num_words, size), np.int32)
         self.in_parts = np.zeros((len(self.bounds) - 1, size))
-        self.eta = float(settings.topic_word_prior)
+        self.eta = float(self.settings.topic_word_prior)
         self._compile()
 
     def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:

@@ -1,0 +1,27 @@
+"""From the INPUT of a command to what a model reads: a corpus or counts of words, or vectors."""
+
+from pathlib import Path
+
+from geodrift.cli._inputs import load_corpus, load_documents
+from geodrift.cli._options import Text
+from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
+from geodrift.driver import Run
+from geodrift.models.kit import Model
+
+
+def load_training(
+    model: Model, source: Path, vocab: Path | None, text: Text, *, signed: bool, checked: bool
+) -> Corpus | VectorSource:
+    """The documents behind INPUT of `fit`; see `load_corpus`."""
+    if model.reads == "counts":
+        return load_corpus([source], vocab, text, signed=signed, checked=checked)
+    return VectorSource.open(source, None if vocab is None else read_vocabulary(vocab))
+
+
+def load_new(
+    run: Run, model: Model, path: Path, vocab: Path | None, text: Text
+) -> tuple[VectorRows, DocumentTable | None]:
+    """Documents for a run, and who they are, where that is said; see `load_documents`."""
+    if model.reads == "counts":
+        return load_documents(path, vocab, text, run.labels["word"], run.config["text_options"])
+    return VectorSource.open(path, None if vocab is None else read_vocabulary(vocab)).matrix, None

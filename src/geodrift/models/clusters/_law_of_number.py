@@ -1,0 +1,37 @@
+"""The posterior of a number of components, for JSON and in words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from geodrift.models.clusters._cluster_count import law_of_count
+
+
+def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str = "row") -> dict[str, Any]:
+    """The posterior of a number of components.
+
+    Args:
+        numbers: Of all draws.
+        name: Of the number.
+        share: Of the data, above which a component counts.
+        data: What components are shares of, in the singular.
+
+    Returns:
+        ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
+    """
+    law = law_of_count(numbers.ravel(), share)
+    return {
+        "name": name,
+        "of": f"more than {100 * share:g}% of the {data}s" if share else f"any {data}",
+        "mean": float(law.draws.mean()),
+        "low": law.low,
+        "high": law.high,
+        "probabilities": {int(n): float(p) for n, p in zip(law.values, law.probabilities, strict=True)},
+    }
+
+
+def numbers_text(numbers: Sequence[dict[str, Any]], component: str) -> str:
+    """What `law_of_number` found, in a line."""
+    told = [f"{each['low']} to {each['high']} with {each['of']}" for each in numbers]
+    return f"Number of {component}s, 90%: {', '.join(told)}."

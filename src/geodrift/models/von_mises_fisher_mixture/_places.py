@@ -1,0 +1,117 @@
+"""The clusters of a mixture in places that are the same for all draws.
+
+Draws differ in their number of clusters. Each gives its largest, as many as any draw has of half the weight
+that is worth telling of, and the kit finds their order and how far the chains agree, by directions. A draw
+that has fewer has empty places. The direction of an empty place lies in a dimension that is its own and its
+chain's: chains that have not found a cluster do not agree on having found its absence. Where the number of
+clusters is given, all are told of.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from geodrift.models.kit._agreement import Agreement, aligned, of_places
+
+LEAST_WEIGHT = 0.01  # mean over all draws, from which on a cluster is told of
+ABSENT = -2  # label of an empty place; -1 is the background
+
+
+def candidates(draws: Mapping[str, np.ndarray], given: bool) -> dict[str, np.ndarray]:
+    """The largest clusters of all draws, the same number of each, by decreasing weight.
+
+    Args:
+        draws: Stored variables, [chain, draw, cluster, ...], NaN where a draw has no such cluster.
+        given: Whether the number of clusters is.
+
+    Returns:
+        ``directions`` [chain, draw, place, coordinate], those of empty places included, ``weights``,
+        ``concentrations`` (NaN where a place is empty), ``labels`` (`ABSENT`), and ``numbers``: which of the
+        draw's clusters each is.
+    """
+    weights = np.nan_to_num(draws["weights"])
+    large = max(1, int((weights >= LEAST_WEIGHT / 2).sum(axis=2).max()))
+    number = weights.shape[2] if given else large
+    order = np.argsort(-weights, axis=2, kind="stable")[:, :, :number]
+    kappa, weights = (
+        np.take_along_axis(values, order, axis=2) for values in (draws["concentrations"], weights)
+    )
+    directions = np.take_along_axis(draws["directions"], order[..., None], axis=2).astype(np.float64)
+    empty = ~np.isfinite(kappa)
+    directions[empty] = 0.0
+    directions[~empty] /= np.linalg.norm(directions[~empty], axis=1, keepdims=True)
+    width = int(empty.sum(axis=2).max())
+    own = np.zeros((*empty.shape, len(empty) * width))
+    chain, draw, place = np.nonzero(empty)
+    own[chain, draw, place, chain * width + place - (number - width)] = 1.0
+    labels = np.where(empty, ABSENT, np.take_along_axis(draws["labels"], order, axis=2))
+    return {
+        "directions": np.concatenate([directions, own], axis=3),
+        "weights": weights,
+        "concentrations": kappa,
+        "labels": labels.astype(np.int64),
+        "numbers": order,
+    }
+
+
+def told(draws: Mapping[str, np.ndarray], given: bool) -> tuple[dict[str, np.ndarray], Agreement]:
+    """Clusters that are told of, that of the largest weight first, in one order for all draws.
+
+    Args:
+        draws: See `candidates`.
+        given: Whether the number of clusters is.
+
+    Returns:
+        The variables of `candidates` by name, [chain, draw, place, ...], directions of empty places NaN, and
+        how far the chains agree.
+    """
+    dim = draws["directions"].shape[3]
+    ordered, agreed = aligned(candidates(draws, given), "directions")
+    agreed = of_present(ordered, agreed)
+    weights = ordered["weights"].mean(axis=(0, 1))
+    places = np.argsort(-weights, kind="stable")
+    if not given:
+        places = places[: max(1, int((weights >= LEAST_WEIGHT).sum()))]
+    found = {name: values[:, :, places] for name, values in ordered.items()}
+    directions = np.array(found["directions"][..., :dim])
+    directions[~np.isfinite(found["concentrations"])] = np.nan
+    return found | {"directions": directions}, of_places(agreed, places)
+
+
+def of_present(ordered: Mapping[str, np.ndarray], agreed: Agreement) -> Agreement:
+    """The agreement where no chain represents a place that is empty in most of its draws.
+
+    That happens only where no two chains agree, and one is as good a representative as the other: it is then
+    the one in which the cluster has the largest weight.
+
+    Args:
+        ordered: From `candidates`, in the order of the agreement.
+        agreed: Of these.
+    """
+    present = np.isfinite(ordered["concentrations"]).mean(axis=1) > 0.5
+    empty = np.flatnonzero((agreed.found & ~present).any(axis=0))
+    cosines = agreed.cosines.copy()
+    for place in empty:
+        means = ordered["directions"][:, :, place].mean(axis=1)
+        means /= np.linalg.norm(means, axis=1, keepdims=True)
+        cosines[:, place] = means @ means[ordered["weights"][:, :, place].mean(axis=1).argmax()]
+    relations = [each for each in agreed.relations if each.place not in empty]
+    return agreed._replace(cosines=cosines, relations=relations)
+
+
+def with_every_draw(values: np.ndarray) -> np.ndarray:
+    """Values, [chain, draw, place, ...], with those of draws that lack a cluster taken from the others.
+
+    They are taken from the same chain in turn: given that the cluster is there, that is its law. A chain that
+    never has it keeps 1 in all numbers.
+    """
+    found = np.array(values, np.float64)
+    for chain, place in np.ndindex(found.shape[0], found.shape[2]):
+        own = found[chain, :, place]
+        present = np.isfinite(own.reshape(len(own), -1)).all(axis=1)
+        if not present.any():
+            own[:] = 1.0
+        elif not present.all():
+            number = int((~present).sum())
+            own[~present] = own[present][np.arange(number) % int(present.sum())]
+    return found
