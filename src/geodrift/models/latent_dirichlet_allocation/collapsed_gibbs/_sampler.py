@@ -198,16 +198,9 @@ class CollapsedGibbs(TopicMove):
     ) -> UInt[np.ndarray, " n"]:
         """Draw and keep a minibatch's first assignments; they are returned, one document after the other."""
         starts, ends = self.source.starts[batch.documents], self.source.starts[batch.documents + 1]
-        gibbs_sweeps(
-            batch,
-            starts,
-            self.assignments,
-            topics,
-            self.document_prior,
-            sweeps=self.settings.first_sweeps,
-            first=True,
-            streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
-        )
+        streams = _streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count)
+        how = {"sweeps": self.settings.first_sweeps, "first": True, "streams": streams}
+        gibbs_sweeps(batch, starts, self.assignments, topics, self.document_prior, **how)
         return kernel.gather(starts, ends, self.assignments)
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
