@@ -8,7 +8,9 @@ import scipy.sparse as sp
 
 import geodrift
 from geodrift.models import HierarchicalDirichletProcess
+from geodrift.models.hierarchical_dirichlet_process import Chain, Settings
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, told_first
+from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, document_mixtures
 
 WORDS, NAN = 12, np.nan
@@ -37,6 +39,8 @@ def test_three_themes_are_three_topics(fitted):
     assert (law["low"], law["high"]) == (3, 3)
     assert law["of"] == "more than 5% of the tokens"
     assert sum(law["probabilities"].values()) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"least must be at least 0.001 and below 1, got 0"):
+        model.number_of_topics(0)
     assert model.topic_draws_.shape[2] == WORDS
     assert model.agreement_.shared[:3].all()
     themes = {tuple(np.sort(np.argsort(-topic)[:4])) for topic in model.topics_[:3]}
@@ -68,8 +72,11 @@ def test_documents_without_a_word_have_the_weights(fitted):
 
 
 DRAWS = {
-    "topics": np.array([[[0.5, 0.5], [0.9, 0.1], [NAN, NAN]], [[0.2, 0.8], [0.4, 0.6], [0.7, 0.3]]], np.float32),
+    "topics": np.array(
+        [[[0.5, 0.5], [0.9, 0.1], [NAN, NAN]], [[0.2, 0.8], [0.4, 0.6], [0.7, 0.3]]], np.float32
+    ),
     "topic_weights": np.array([[0.6, 0.3, NAN], [0.5, 0.2, 0.1]], np.float32),
+    "other_words": np.array([[0.5, 0.5], [0.25, 0.75]], np.float32),
     "other_weight": np.array([0.1, 0.2]),
     "mixture_concentration": np.array([2.0, 3.0]),
 }  # fmt: skip
@@ -78,10 +85,31 @@ DRAWS = {
 def test_all_topics_are_topics_of_lda_with_one_for_the_others():
     topics, alpha = as_lda(DRAWS)
     assert topics[0] == pytest.approx(np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]))
-    assert topics[1, :3] == pytest.approx(DRAWS["topics"][1])
+    assert topics[1] == pytest.approx(np.vstack([DRAWS["topics"][1], [0.25, 0.75]]))
     assert alpha == pytest.approx(np.array([[1.2, 0.6, 0.0, 0.2], [1.5, 0.6, 0.3, 0.6]]))
     assert (alpha > 0).all()
     assert np.isfinite(completion_perplexity(sp.csr_matrix([[3, 2], [0, 4]]), topics, alpha).perplexity)
+
+
+def test_small_topics_are_stored_as_one_and_nothing_is_lost():
+    """Weights sum to 1, and the others' words are the mean of what is not stored by itself."""
+    counts = np.zeros((60, 30), int)
+    counts[:, :4] = 30
+    counts[np.arange(26), 4 + np.arange(26)] = 3
+    settings = Settings(first_topics=30, topic_word_prior=0.01, mixture_concentration=5.0)
+    chain = Chain(MatrixCorpus(sp.csr_matrix(counts)), settings, seed=0)
+    for _ in range(30):
+        chain.step()
+    draw, topics = chain.draw(), chain.topics()
+    every = chain.move.order()
+    stored = len(draw["topic_sizes"])
+    assert stored < draw["number_of_topics"] == len(every)
+    assert draw["topic_sizes"].min() >= 0.001 > chain.move.topic_sizes()[every[stored]]
+    assert draw["topic_weights"].sum() + draw["other_weight"] == pytest.approx(1.0, abs=1e-6)
+    weights = chain.move.alpha / chain.move.alpha.sum()
+    mean = weights[every[stored:]] @ topics[every[stored:]]
+    mean = mean + (1 - weights[every].sum()) / 30
+    assert draw["other_words"] == pytest.approx(mean / draw["other_weight"], abs=1e-5)
 
 
 def test_topics_that_are_told_of_come_first():
@@ -103,8 +131,8 @@ def test_mixtures_of_some_topics_are_those_of_all_summed():
 
 @pytest.mark.parametrize(
     "counts",
-    [[[3, 0]], [[0, 0], [1, 0]], [[1, 1], [1, 1], [0, 0]], [[0, 70_000], [1, 0]]],
-    ids=["one document", "one token", "no structure", "a long document"],
+    [[[3, 0]], [[0, 0], [1, 0]], [[1, 0], *[[0, 0]] * 15], [[1, 1], [1, 1], [0, 0]], [[0, 70_000], [1, 0]]],
+    ids=["one document", "one token", "most without a word", "no structure", "a long document"],
 )
 def test_corpora_that_say_little_are_fitted(counts):
     model = HierarchicalDirichletProcess(n_steps=40, n_draws=4, n_chains=2, random_state=1).fit(

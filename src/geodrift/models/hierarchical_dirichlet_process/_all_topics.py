@@ -1,7 +1,7 @@
-"""All topics of a draw as topics of LDA: those that have tokens, and one in the place of all others.
+"""All topics of a draw as topics of LDA: those that are stored, and one in the place of all others.
 
-Given the weights the model is LDA with alpha = alpha_0 beta. A topic without a token has all words alike on
-average; all such topics are one here, of the weight that they have together.
+Given the weights the model is LDA with alpha = alpha_0 beta. The others, topics that are small or have no
+token, are one topic here: of the weight that they have together, and of their mean.
 """
 
 from collections.abc import Mapping
@@ -9,9 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.models.hierarchical_dirichlet_process._chain import LEAST_PRIOR
 from geodrift.models.kit._places import spaced
-
-LEAST_PRIOR = 1e-30  # alpha of a place that a draw has no topic for
 
 
 def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
@@ -27,8 +26,10 @@ def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"]
     topics = np.full((number, most + 1, num_words), 1.0 / num_words, np.float32)
     present = ~np.isnan(weights)
     topics[:, :most][present] = stored[present]
+    topics[:, most] = draws["other_words"]
     whole = np.column_stack([weights.astype(np.float64), draws["other_weight"]])
     alpha = np.nan_to_num(whole) * np.asarray(draws["mixture_concentration"])[:, None]
+    # A place that a draw has no topic for stays empty.
     return topics, np.maximum(alpha, LEAST_PRIOR)
 
 

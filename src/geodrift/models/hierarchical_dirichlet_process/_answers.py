@@ -104,7 +104,7 @@ class HierarchicalAnswers(TopicAnswers):
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced, all topics of them."""
         agreed, posterior = self.aligned(run)[1], run.draws["posterior"].to_dataset()
-        names = ("topics", "topic_weights", "other_weight", "mixture_concentration")
+        names = ("topics", "topic_weights", "other_words", "other_weight", "mixture_concentration")
         some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
         draws, told = told_first(*as_lda(some), orders[chosen]), orders.shape[1]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from geodrift.driver import sampled
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
 from geodrift.models.hierarchical_dirichlet_process._answers import TRANSFORM_DRAWS, law_of_topics
-from geodrift.models.hierarchical_dirichlet_process._chain import Chain
+from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
@@ -156,11 +156,14 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         return _places.with_intervals(weights, self.agreement_)
 
     def number_of_topics(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:
-        """The posterior of how many topics have more than the share ``least`` of the tokens.
+        """The posterior of how many topics have more than the share ``least`` of the tokens, 0.001 or more.
 
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
+        ``number_of_topics_draws_`` has the number of all topics.
         """
         check_is_fitted(self)
+        if not STORED_SHARE <= least < 1:
+            raise ValueError(f"least must be at least {STORED_SHARE} and below 1, got {least!r}")
         numbers = _places.numbers_above(self._draws["topic_sizes"][None], least)
         return law_of_topics(numbers, "number_of_topics_above", least)
 

@@ -13,7 +13,7 @@ MODEL = Model(
     component=COMPONENT,
     transform_help=f"{TRANSFORM_HELP}; the last column is that of all topics which are not told of",
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
-    " told otherwise, and all their topics; coherence, exclusivity and diversity of the topics told of",
+    " told otherwise, and all topics; coherence, exclusivity and diversity of the topics told of",
     export_help="topics [draw, topic, word], topic_weights and topic_sizes [draw, topic], expected_topics"
     " [topic, word], found [chain, topic], shared [topic], vocabulary, hyperparameters (JSON): of topics"
     " that are told of",

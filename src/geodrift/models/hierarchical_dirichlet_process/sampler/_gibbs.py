@@ -132,7 +132,8 @@ class WeightedGibbs(CollapsedGibbs):
         """Draw the weights after the last minibatch of a pass, over the documents of the start too."""
         start = self._start
         of_start = int(np.count_nonzero(self.seen)) == self.start_size and (count + 1) % start.of_start == 0
-        if self._passed(count) or (self.complete_at < 0 and of_start):
+        ended = self._passed(count) or (self.complete_at < 0 and of_start)
+        if ended and self.in_parts.any():  # the documents of the start may have no word
             self._renew(_streams.HDP_WEIGHTS.generator(self.seed, self.chain, count))
 
     def _renew(self, rng: np.random.Generator) -> None:
