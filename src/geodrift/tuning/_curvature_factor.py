@@ -39,8 +39,7 @@ def curvature_factor(
         ValueError: There is no curvature.
     """
     factor, taken = LowRank.of_scales(np.ones(layout.size)), 0
-    rng = np.random.default_rng(np.asarray(jax.random.bits(key, (4,), jnp.uint32)))
-    first = rng.choice([-1.0, 1.0], layout.size)
+    first = np.asarray(jax.random.rademacher(key, (layout.size,)), np.float64)
     # The rows' lengths are those of narrow directions first, and once these are found of all others.
     for end in ("LA", "LA", "SA"):
         factor = rescaled(factor, curvature_scales(key, density, Affine.of(position, factor, layout)))
