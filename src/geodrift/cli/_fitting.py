@@ -63,8 +63,7 @@ def start(
     if processes.processes is not None:
         return _supervised(_make_shared(model, load(), path, config, length), length, processes)
     run, chains = _make(model, load(), path, config, config)
-    say(f"start-up {time.monotonic() - STARTED:.1f} s")
-    _tell(chains, run, fit(model, chains, run, length))
+    _fit(model, chains, run, length)
     return run
 
 
@@ -106,10 +105,13 @@ def go_on(path: Path, length: Length | None, processes: Processes) -> Run | None
         say(f"{path} was not planned yet: it begins anew")
     if processes.processes is not None:
         return _supervised(run, length, processes)
-    chains = make_chains(model, run.config, corpus_of(run))
+    _fit(model, make_chains(model, run.config, corpus_of(run)), run, length)
+    return run
+
+
+def _fit(model: Model, chains: list[ModelChain], run: Run, length: Length | None) -> None:
     say(f"start-up {time.monotonic() - STARTED:.1f} s")
     _tell(chains, run, fit(model, chains, run, length))
-    return run
 
 
 def _supervised(run: Run, length: Length | None, processes: Processes) -> Run:

@@ -15,6 +15,8 @@ from geodrift._terminal import say
 from geodrift.cli._errors import UsageError, told
 from geodrift.cli._processes import RESTARTS, Processes
 from geodrift.distributed import Team
+from geodrift.distributed._supervisor import LOST
+from geodrift.distributed._worker import LOG
 from geodrift.driver import FitResult, Length, Run, follow, led
 from geodrift.models import model_of
 from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chains
@@ -31,7 +33,7 @@ def checked(processes: Processes, model: Model, settings: ModelSettings) -> None
 
 def is_worker() -> bool:
     """Whether a supervisor has started this process."""
-    return distributed.LOG in os.environ
+    return LOG in os.environ
 
 
 def supervised(run: Run, length: Length | None, processes: Processes) -> int:
@@ -98,7 +100,7 @@ def _end(error: Exception) -> NoReturn:
     lost = isinstance(error, distributed.LostProcess)
     # Of a process that was lost the supervisor knows more.
     status = 0 if lost and is_worker() else told(error)
-    distributed.end(distributed.LOST if lost else status)
+    distributed.end(LOST if lost else status)
 
 
 def first_makes(team: Team, make: Callable[[], Any]) -> None:

@@ -10,12 +10,10 @@ if TYPE_CHECKING:
     from geodrift.distributed._join import leave as leave
     from geodrift.distributed._place import Place as Place
     from geodrift.distributed._place import find_place as find_place
-    from geodrift.distributed._supervisor import LOST as LOST
     from geodrift.distributed._supervisor import supervise as supervise
     from geodrift.distributed._team import Alone as Alone
     from geodrift.distributed._team import LostProcess as LostProcess
     from geodrift.distributed._team import Team as Team
-    from geodrift.distributed._worker import LOG as LOG
     from geodrift.distributed._worker import be_worker as be_worker
     from geodrift.distributed._worker import end as end
 

@@ -41,7 +41,7 @@ def join(place: Place, *, arrival_seconds: float | None = None) -> Team:
             _check_free(host, port)
         else:
             _wait_for(place, arrival_seconds)
-        if not jax.config.read("jax_platforms"):
+        if not os.environ.get("JAX_PLATFORMS"):
             # Each process would take most of the memory of every GPU, of which the models use none.
             jax.config.update("jax_platforms", "cpu")
         # JAX would take over SIGTERM.
