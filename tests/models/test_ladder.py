@@ -140,6 +140,7 @@ def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
         ((5, 5), {}, "two numbers or more"),
         ((1, 5), {}, "n_topics must be"),
         ((2, 3), {"held_out": 240}, "held_out must be"),
+        ((2, 200), {}, "at most the 180 documents that are fitted"),
         ((2, 3), {"method": "scir"}, "use method 'gibbs'"),
         ((2, 3), {"no_setting": 1}, "unknown settings"),
     ],

@@ -154,7 +154,7 @@ def _priors(run: Run) -> dict[str, np.ndarray]:
 
 
 def _symmetric(run: Run) -> bool:
-    return run.config["settings"]["learn_doc_topic_prior"] == "symmetric"
+    return run.config["settings"].get("learn_doc_topic_prior") == "symmetric"
 
 
 def completion_sentence(scores: Mapping[str, Any]) -> str:

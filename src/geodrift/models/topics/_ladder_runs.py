@@ -85,6 +85,11 @@ def fitted_runs(
             f"held_out must be from 2 to fewer than the {corpus.num_documents} documents,"
             f" got {config['held_out']}"
         )
+    if numbers[-1] > corpus.num_documents - config["held_out"]:
+        raise ValueError(
+            f"topics must be at most the {corpus.num_documents - config['held_out']} documents that are"
+            f" fitted, got {numbers[-1]}"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     corpus = _placed(corpus, folder / CORPUS)
     seconds, steps = length
