@@ -16,7 +16,7 @@ from geodrift.models.latent_dirichlet_allocation import completion_perplexity, d
 WORDS, NAN = 12, np.nan
 
 
-def three_themes(number, seed, length=12):
+def three_themes(number, seed, length=25):
     """Documents of one or two of three themes with four words each."""
     rng = np.random.default_rng(seed)
     themes = np.kron(np.eye(3), np.full(4, 0.25))
@@ -28,7 +28,7 @@ def three_themes(number, seed, length=12):
 def fitted():
     counts = three_themes(150, 0)
     model = HierarchicalDirichletProcess(
-        topic_word_prior=0.1, n_steps=160, n_draws=10, n_chains=2, random_state=0
+        first_topics=6, topic_word_prior=0.5, n_steps=600, n_draws=10, n_chains=2, random_state=0
     )
     return model.fit(counts), counts
 
@@ -159,7 +159,14 @@ def test_settings_outside_their_range_are_refused(settings, message):
 def test_the_commands_tell_how_many_topics_there_are(call, tmp_path):
     counts, run, given = three_themes(150, 1), tmp_path / "run", tmp_path / "counts.npz"
     sp.save_npz(given, counts)
-    typed = ["--steps=160", "--chains=2", "--draws=10", "--seed=1", "--topic-word-prior=0.1"]
+    typed = [
+        "--steps=600",
+        "--first-topics=6",
+        "--chains=2",
+        "--draws=10",
+        "--seed=1",
+        "--topic-word-prior=0.5",
+    ]
     call("fit", "hdp", given, "--run", run, *typed)
     told = json.loads(call("topics", run, "--json"))
     assert [each["name"] for each in told["numbers"]] == ["number_of_topics", "number_of_topics_above"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PERPLEXITY_DRAWS = 10
-LEAST_STEPS, PASSES = 400, 400  # of `fit`
+LEAST_STEPS, PASSES = 1000, 400  # of `fit`: topics that are too many take hundreds of passes to go
 
 
 class HierarchicalDirichletProcess(TopicModelFacade):
@@ -44,7 +44,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         batch_size: S, documents of a step; None: as many as hold 2^19 tokens.
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included; None: those of 400 passes over the documents, and at
-            least 400.
+            least 1,000.
         n_draws: Stored draws of each chain.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
