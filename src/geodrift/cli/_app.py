@@ -1,14 +1,26 @@
 """All commands. Heavy imports stand inside them, so that `--help` is quick."""
 
-from geodrift.cli import _checking, _documents, _effect, _making, _reading, _reporting, _transforming
+from geodrift.cli import (
+    _checking,
+    _comparing,
+    _documents,
+    _effect,
+    _making,
+    _reading,
+    _renaming,
+    _reporting,
+    _transforming,
+)
 from geodrift.cli._root import app
 
 __all__ = [
     "_checking",
+    "_comparing",
     "_documents",
     "_effect",
     "_making",
     "_reading",
+    "_renaming",
     "_reporting",
     "_transforming",
     "app",

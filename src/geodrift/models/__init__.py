@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
+    from geodrift.models._registry import compare as compare
     from geodrift.models._registry import model_named as model_named
     from geodrift.models._registry import model_of as model_of
     from geodrift.models._registry import models as models
+    from geodrift.models._registry import rename as rename
     from geodrift.models._registry import report as report
     from geodrift.models.dirichlet_process_mixture import (
         DirichletProcessMixture as DirichletProcessMixture,

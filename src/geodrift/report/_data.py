@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -65,6 +67,9 @@ class Documents(NamedTuple):
         low: The lower end of its 90% interval, NaN where there is none; so ``high``.
         of: Number of all documents that were fitted.
         words: Words of some documents, by the place in ``numbers``.
+        ids: What the source of each calls it; None where nobody has said.
+        fields: What else is told of each, such as a date or a group, by name.
+        texts: The beginnings of the texts of some documents, by the place in ``numbers``.
     """
 
     numbers: Int[np.ndarray, " D"]
@@ -74,6 +79,9 @@ class Documents(NamedTuple):
     high: Float[np.ndarray, "D K"]
     of: int
     words: dict[int, list[str]]
+    ids: list[str] | None = None
+    fields: Mapping[str, list[Any]] = MappingProxyType({})
+    texts: Mapping[int, str] = MappingProxyType({})
 
     def leading(self, component: int, number: int) -> list[int]:
         """Places of the documents that have most of a component, those that have any."""
@@ -88,6 +96,20 @@ class Documents(NamedTuple):
         if low > 0.5 or not len(others) or low > others.max():
             return "certain"
         return "no interval" if np.isnan(low) or not (others >= low).any() else "a tie"
+
+
+class Prevalence(NamedTuple):
+    """How much of groups of documents, or of times, each component has.
+
+    Attributes:
+        field: The documents' field that makes the groups.
+        centres: Where each group stands on an axis, where values are numbers or dates; else None.
+        effects: As `geodrift effect --json` has them, of every component.
+    """
+
+    field: str
+    centres: Float[np.ndarray, " G"] | None
+    effects: list[dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +135,9 @@ class Report:
         scores: Held-out scores of the documents set aside, as `geodrift evaluate --json` has them.
         scores_told: The same as a sentence.
         settings: Settings, seed, versions, the data's digest.
+        prevalence: Shares of the components in groups of documents, or over time.
+        learnt: What the model has learnt of each component beside its words and its size,
+            ``{"quantity", component, "mean", "low", "high"}``.
     """
 
     title: str
@@ -132,6 +157,8 @@ class Report:
     scores: dict[str, Any] | None = None
     scores_told: str = ""
     settings: list[Entry] = dataclasses.field(default_factory=list)
+    prevalence: list[Prevalence] = dataclasses.field(default_factory=list)
+    learnt: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""

@@ -14,6 +14,7 @@ from geodrift.report._diagnostics_section import diagnostics_section
 from geodrift.report._documents_section import documents_section
 from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._parts_section import map_section, parts_section
+from geodrift.report._prevalence_section import prevalence_section
 from geodrift.report._settings_section import settings_section
 from geodrift.report._tables import tables
 from geodrift.report._text import shown
@@ -49,6 +50,7 @@ def _top(report: Report) -> Markup:
         ("parts", f"{name.capitalize()}s"),
         ("words", "Words"),
         ("map", "Map"),
+        *([("prevalence", "Groups and time")] if report.prevalence else []),
         ("documents", "Documents"),
     ]
     links += [("diagnostics", "Diagnostics"), ("settings", "How it was made")]
@@ -78,14 +80,16 @@ def outside_line(line: str) -> Markup:
 
 
 def _sections(report: Report) -> list[Markup]:
-    return [
+    found = [
         parts_section(report),
         cards_section(report),
         map_section(report),
+        prevalence_section(report),
         documents_section(report),
         diagnostics_section(report),
         settings_section(report),
     ]
+    return [section for section in found if section is not None]
 
 
 def _foot() -> Markup:

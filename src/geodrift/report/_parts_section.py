@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from geodrift.report._called import called, heading
 from geodrift.report._data import Report
 from geodrift.report._html_table import Cell, Column, csv_button, html_table, svg_button
 from geodrift.report._map_figure import map_figure
@@ -68,7 +69,7 @@ def _nearest_pairs(report: Report) -> Markup:
         low, high = drawn.low[a, b], drawn.high[a, b]
         interval = "" if np.isnan(low) else f" [{low:.0f}, {high:.0f}]"
         links = [
-            [tag("a", place, href=f"#{name}-{place}"), " ", outside(report.parts[place]["words"][0]["word"])]
+            [tag("a", place, href=f"#{name}-{place}"), " ", outside(called(report.parts[place], 1))]
             for place in (a, b)
         ]
         told = [*links[0], " and ", *links[1], f": {drawn.angles[a, b]:.0f}°{interval}"]
@@ -118,7 +119,7 @@ def _table(report: Report) -> Markup:
     rows = []
     for place in report.by_size():
         part = report.parts[place]
-        words = joined(*[[outside(entry["word"]), " "] for entry in part["words"][:WORDS]])
+        words = heading(part, WORDS)
         row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), words]
         if sized:
             row += [size_cell(part, scale), Cell(size_text(part), part["size"])]

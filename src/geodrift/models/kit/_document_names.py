@@ -1,11 +1,19 @@
 """What documents are called in a report: the one place that knows."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from geodrift.data import Corpus
+from geodrift.data import Document
 
 
-def document_names(corpus: Corpus, numbers: Iterable[int]) -> list[str]:
-    """A name for each document: its number, counted from 0 as everywhere else."""
-    del corpus
-    return [f"document {number}" for number in numbers]
+def document_names(documents: Sequence[Document], title: str | None, *, known: bool = True) -> list[str]:
+    """A name for each document: its title, or else its id.
+
+    Args:
+        documents: Who they are.
+        title: Field of the titles, or None.
+        known: Whether somebody has said who they are: else an id is a number, counted from 0.
+    """
+    if not known:
+        return [f"document {document.id}" for document in documents]
+    titles = [document.fields.get(title) if title else None for document in documents]
+    return [str(told) if told else document.id for told, document in zip(titles, documents, strict=True)]

@@ -95,7 +95,8 @@ def _told(
             | _summary(of_groups[group], shared)
             | {"difference": difference}
         )
-    found = {model.component: place, "words": [entry["word"] for entry in part.get("words", [])]}
+    found = {model.component: place} | {key: part[key] for key in ("name", "size") if key in part}
+    found |= {"words": [entry["word"] for entry in part.get("words", [])]}
     found |= {"shared": shared, "reference": groups.names[reference], "groups": told}
     if groups.centres is not None:
         found["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)

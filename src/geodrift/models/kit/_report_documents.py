@@ -27,6 +27,7 @@ def weighed_documents(
     weights: dict[str, Float[np.ndarray, "D K"]],
     vocabulary: Sequence[str],
     of: int,
+    texts: Sequence[str | None] = (),
 ) -> Documents:
     """Documents with the words of those that lead a component.
 
@@ -37,6 +38,7 @@ def weighed_documents(
         weights: ``mean``, ``low`` and ``high`` from `Answers.transform`.
         vocabulary: V words.
         of: Number of all documents.
+        texts: Beginnings of the texts, of which those of leading documents are told.
     """
     found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {})
     leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
@@ -47,4 +49,4 @@ def weighed_documents(
         words = counts.indices[start:end]
         order = np.argsort(-counts.data[start:end] * rare[words], kind="stable")[:WORDS]
         found.words[at] = [vocabulary[word] for word in words[order]]
-    return found
+    return found._replace(texts={at: str(texts[at]) for at in leading if texts and texts[at]})

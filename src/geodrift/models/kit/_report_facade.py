@@ -14,6 +14,8 @@ from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.report import Documents, Entry, Report
 
+BEGINNING = 1000  # characters of a text, as a corpus keeps them
+
 
 def report_of_estimator(
     estimator: Any,
@@ -25,6 +27,7 @@ def report_of_estimator(
     names: Sequence[str] | None,
     title: str | None,
     component: str = "topic",
+    texts: Sequence[str] | None = None,
 ) -> Report:
     """A report of a fitted estimator.
 
@@ -38,20 +41,16 @@ def report_of_estimator(
         names: What each is called, or None.
         title: Of the page, or None.
         component: What a component is called.
+        texts: Of the documents, of which the beginnings of those that lead are told, or None.
+
+    Raises:
+        ValueError: There is not a name, or a text, for each document.
     """
     verdict, kind = verdict_of(agreed, {}, component), type(estimator).__name__
     told: Documents | None = None
     checks = None
     if documents is not None:
-        counts = sp.csr_matrix(documents)
-        weights = estimator.transform_with_intervals(documents)
-        number = counts.shape[0]
-        titles = [f"document {place}" for place in range(number)] if names is None else list(map(str, names))
-        if len(titles) != number:
-            raise ValueError(
-                f"names must have one name for each of the {number} documents, got {len(titles)}"
-            )
-        told = weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number)
+        told = _told_documents(estimator, documents, vocabulary, names, texts)
         checks = estimator._checks(documents, vocabulary)
     settings = [
         Entry("Settings", name.replace("_", " "), str(value))
@@ -71,3 +70,24 @@ def report_of_estimator(
         settings=[*settings, Entry("Versions", "geodrift", __version__)],
         **of_draws({"draws": draws}, "draws", agreed, parts, vocabulary, estimator.signed),
     )
+
+
+def _told_documents(
+    estimator: Any,
+    documents: Any,
+    vocabulary: Sequence[str],
+    names: Sequence[str] | None,
+    texts: Sequence[str] | None,
+) -> Documents:
+    """Documents with their weights; see `report_of_estimator`."""
+    counts = sp.csr_matrix(documents)
+    weights = estimator.transform_with_intervals(documents)
+    number = counts.shape[0]
+    titles = [f"document {place}" for place in range(number)] if names is None else list(map(str, names))
+    for what, given in (("name", titles), ("text", texts)):
+        if given is not None and len(given) != number:
+            raise ValueError(
+                f"{what}s must have one {what} for each of the {number} documents, got {len(given)}"
+            )
+    beginnings = [] if texts is None else [str(text)[:BEGINNING] for text in texts]
+    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, beginnings)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
-from geodrift.models.kit._component_answers import Draws
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
@@ -76,6 +76,15 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             "documents": rows.shape[0] - empty,
             "empty_documents": empty,
         }
+
+    def scores_of_documents(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+        """Log likelihood of each document; see `log_perplexity`."""
+        settings = run.config["settings"]
+        hyperparameters = settings["document_concentration"], settings["doc_topic_prior"]
+        values = log_perplexity(rows, draws["topics"], *hyperparameters, seed=seed, per_document=True)
+        return -values, np.ones(len(values))
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """One line."""

@@ -102,6 +102,7 @@ class TopicModelFacade(Facade):
         *,
         documents: Any = None,
         names: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
         top: int = 15,
         title: str | None = None,
     ) -> Report:
@@ -111,11 +112,13 @@ class TopicModelFacade(Facade):
             vocabulary: V words; None: the names of the columns that `fit` saw, or numbers.
             documents: Documents whose mixtures are told, as for `transform`; None: none.
             names: What each of them is called; None: its number.
+            texts: Their texts, of which the beginnings of those that lead a topic are told; None: words.
             top: Words of a topic.
             title: Of the page; None: the model's name.
 
         Raises:
-            ValueError: The vocabulary does not have V words, or there is not a name for each document.
+            ValueError: The vocabulary does not have V words, or there is not a name or a text for each
+                document.
         """
         check_is_fitted(self)
         if vocabulary is None:
@@ -123,8 +126,9 @@ class TopicModelFacade(Facade):
         words = [str(word) for word in vocabulary]
         agreed, topics = self._agreed(), self.topic_draws_
         of_chains = topics.reshape(len(agreed.cosines), -1, *topics.shape[1:])
+        parts = self.top_words(words, top=top)
         return report_of_estimator(
-            self, of_chains, agreed, self.top_words(words, top=top), words, documents, names, title
+            self, of_chains, agreed, parts, words, documents, names, title, texts=texts
         )
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]] | None:
