@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
+from jaxtyping import Float
 
 from geodrift._terminal import say
 from geodrift.cli import UsageError
@@ -16,7 +18,7 @@ from geodrift.driver import Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of, start_of
 
 STARTED = time.monotonic()
 
@@ -30,7 +32,14 @@ def checked_length(seconds: float | None, steps: int | None) -> Length | None:
     return None if seconds is None and steps is None else Length(seconds, steps)
 
 
-def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], length: Length) -> Run:
+def start(
+    model: Model,
+    corpus: Corpus,
+    path: Path,
+    config: dict[str, Any],
+    length: Length,
+    begin: Float[np.ndarray, "C J V"] | None = None,
+) -> Run:
     """Make a run of a corpus and fit it; ends the process when it was interrupted.
 
     Args:
@@ -39,13 +48,14 @@ def start(model: Model, corpus: Corpus, path: Path, config: dict[str, Any], leng
         path: Where.
         config: See `make_chains`.
         length: How long.
+        begin: Components to begin at; see `make_chains`.
     """
     refuse_existing(path)
     for line in describe(corpus):
         say(f"corpus: {line}")
-    chains = make_chains(model, config, corpus)
+    chains = make_chains(model, config, corpus, begin)
     _say_needs(*needs_of(model, chains, corpus), path)
-    run = create_run(path, model, config, corpus, chains)
+    run = create_run(path, model, config, corpus, chains, begin)
     _fit(model, chains, run, length)
     return run
 
@@ -61,7 +71,7 @@ def go_on(path: Path, length: Length | None) -> Run:
         say(f"resuming {path} at step {at:,}; {_left(state['total'] - at)}")
     else:
         say(f"{path} was not planned yet: it begins anew")
-    _fit(model, make_chains(model, run.config, corpus_of(run)), run, length)
+    _fit(model, make_chains(model, run.config, corpus_of(run), start_of(run)), run, length)
     return run
 
 

@@ -8,6 +8,7 @@ import typer
 from geodrift._terminal import progress_console, say, show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
+from geodrift.cli import _starting as s
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
 
@@ -109,6 +110,8 @@ def fit(
             " about a second for each gigabyte: counts that the disk has changed go unseen.",
         ),
     ] = False,
+    start_from: s.StartFrom = None,
+    seed_words: s.SeedWords = None,
     *,
     text: o.Text,
     **settings: Any,
@@ -122,13 +125,15 @@ def fit(
     chosen = m.checked_model(model)
     length = _fitting.checked_length(seconds, steps)
     refuse_existing(run)
+    s.check_start(chosen, start_from, seed_words)
     values = m.given(chosen, settings, m.settings_of)
     chosen.settings_type.from_dict(values)  # refused before anything is read
     documents = load_corpus(
         [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
     )
     config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
-    fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0))
+    begin, config["start"] = s.topics_to_begin_at(documents, start_from, seed_words)
+    fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0), begin)
     _fitting.say_verdict(fitted)
     _fitting.say_next(fitted)
     show(visible(run))

@@ -29,7 +29,7 @@ def report(
         list[str] | None,
         typer.Option(
             help="Field that makes groups of documents, or times, whose shares are compared; more than"
-            " one may be given; none: no groups. Not given: a date and a group, where the documents have"
+            " one may be given; none: no groups. Not given: a date or else a group, where the documents have"
             " them."
         ),
     ] = None,

@@ -76,8 +76,8 @@ def report(
         top: Words of a component.
         documents: Documents whose weights are told, at most; 0 does without the corpus.
         seed: Of what the documents' weights, their scores and their choice draw.
-        by: Fields of the documents that make groups whose shares are compared; None: the first that is a time
-            and the first that is a group, by their names, of a model that tells shares of groups.
+        by: Fields of the documents that make groups whose shares are compared; None: the first that is a
+            time, or else a group, by its name, of a model that tells shares of groups.
         title: Field of the documents' titles; None: the first that is called so.
         text: Field of the beginnings of texts, where the corpus has kept them; None: the first that is called
             so.

@@ -136,8 +136,6 @@ class Report:
         scores_told: The same as a sentence.
         settings: Settings, seed, versions, the data's digest.
         prevalence: Shares of the components in groups of documents, or over time.
-        learnt: What the model has learnt of each component beside its words and its size,
-            ``{"quantity", component, "mean", "low", "high"}``.
     """
 
     title: str
@@ -158,7 +156,6 @@ class Report:
     scores_told: str = ""
     settings: list[Entry] = dataclasses.field(default_factory=list)
     prevalence: list[Prevalence] = dataclasses.field(default_factory=list)
-    learnt: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""

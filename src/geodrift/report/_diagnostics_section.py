@@ -1,7 +1,5 @@
 """How far the run may be believed: convergence, held-out score, checks of the components."""
 
-from typing import Any
-
 import numpy as np
 
 from geodrift.report._data import Report
@@ -9,8 +7,6 @@ from geodrift.report._html_table import Cell, Column, csv_button, html_table, sv
 from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._text import number
 from geodrift.report._trace_figure import lines_of, trace_figure
-
-ENDS = (0.05, 0.95)  # of the intervals
 
 
 def diagnostics_section(report: Report) -> Markup:
@@ -20,7 +16,6 @@ def diagnostics_section(report: Report) -> Markup:
         tag("h2", "Diagnostics"),
         _scores(report),
         _quantities(report),
-        _learnt(report),
         _figures(report),
         _checks(report),
         id="diagnostics",
@@ -33,8 +28,6 @@ def _quantities(report: Report) -> Markup:
     chains = report.verdict["chains"]
     columns = [
         Column("Quantity"),
-        Column("Mean", True),
-        Column("90% interval", True, sorts=False),
         Column("R-hat", True),
         Column("ESS", True),
         Column("Chains still moving", True),
@@ -43,7 +36,6 @@ def _quantities(report: Report) -> Markup:
     rows = [
         [
             outside(name.replace("_", " ")),
-            *_mean_and_interval(report, name, told),
             *(Cell(number(told[key]), told[key]) for key in ("rhat", "ess")),
             Cell(told["moving"], told["moving"]),
             *(Cell(number(mean, 6), mean) for mean in told["means"][:8]),
@@ -61,38 +53,6 @@ def _quantities(report: Report) -> Markup:
         tag("p", about, class_="about"),
         table,
         tag("div", csv_button("quantities"), class_="tools"),
-    )
-
-
-def _mean_and_interval(report: Report, name: str, told: dict[str, Any]) -> list[Any]:
-    """Of all draws together; no interval where no draws were kept."""
-    mean = float(np.mean(told["means"]))
-    draws = report.traces.get(name)
-    if draws is None:
-        return [Cell(number(mean, 6), mean), ""]
-    low, high = np.quantile(draws, ENDS)
-    return [Cell(number(mean, 6), mean), f"{number(float(low), 6)} to {number(float(high), 6)}"]
-
-
-def _learnt(report: Report) -> Markup | None:
-    """What was learnt of each component beside its words and its size."""
-    if not report.learnt:
-        return None
-    name = report.component
-    columns = [Column("Quantity"), Column(name.capitalize(), True), Column("Mean", True)]
-    columns.append(Column("90% interval", True, sorts=False))
-    rows = []
-    for entry in report.learnt:
-        ends = [number(entry[end]) for end in ("low", "high")]
-        interval = "" if entry["low"] is None else f"{ends[0]} to {ends[1]}"
-        link = tag("a", entry[name], href=f"#{name}-{entry[name]}")
-        row = [outside(entry["quantity"].replace("_", " ")), Cell(link, entry[name])]
-        rows.append([*row, Cell(number(entry["mean"]), entry["mean"]), interval])
-    title = f"Learnt of each {name}"
-    return joined(
-        tag("h3", title),
-        html_table("learnt", title, columns, rows),
-        tag("div", csv_button("learnt"), class_="tools"),
     )
 
 

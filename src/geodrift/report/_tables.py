@@ -25,8 +25,6 @@ def tables(report: Report) -> list[Table]:
     if report.documents is not None:
         found += [_documents(report), _document_fields(report)]
     found += [_groups(report, number, told) for number, told in enumerate(report.prevalence)]
-    if report.learnt:
-        found.append(_of_dicts("learnt", report.learnt))
     if report.checks is not None:
         found.append(_of_dicts("checks", report.checks))
     if report.verdict is not None:

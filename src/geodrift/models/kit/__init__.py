@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._runs import document_rows as document_rows
     from geodrift.models.kit._runs import fit as fit
     from geodrift.models.kit._runs import make_chains as make_chains
+    from geodrift.models.kit._runs import start_of as start_of
     from geodrift.models.kit._settings import ModelSettings as ModelSettings
     from geodrift.models.kit._settings import Setting as Setting
     from geodrift.models.kit._settings import setting as setting

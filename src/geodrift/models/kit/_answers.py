@@ -161,7 +161,7 @@ class Answers(abc.ABC):
             run: The run.
             asked: ``top``, words of a component (15); ``documents`` whose weights are told, at most (2,000; 0
                 does without the corpus); ``seed`` of what the documents' weights, their scores and their
-                choice draw (0); ``by``, fields that make groups whose shares are compared (None: a time and
-                a group, where the documents have them); ``title`` and ``text``, the fields of titles and of
-                texts; ``progress``, which is told how many pieces are done, of how many, and what goes on.
+                choice draw (0); ``by``, fields that make groups whose shares are compared (None: a time or
+                else a group, where the documents have them); ``title`` and ``text``, the fields of titles and
+                of texts; ``progress``, which is told how many pieces are done, of how many, and what goes on.
         """

@@ -1,6 +1,7 @@
 """Answers of models of components that have no order of their own, such as topics or clusters."""
 
 import abc
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -105,7 +106,8 @@ class ComponentAnswers(ComponentScores):
     def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
         posterior = run.draws["posterior"].to_dataset()
         numbers = {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
-        return verdict_of(agreed, numbers, self.model.component)
+        found = verdict_of(agreed, numbers, self.model.component)
+        return dataclasses.replace(found, start=run.config.get("start"))
 
     def summary_text(self, found: Findings) -> str:
         """The verdict, and one table a component."""

@@ -48,6 +48,7 @@ class Model:
         export_help: The arrays of `Answers.export`, for the help of ``geodrift export``.
         evaluation_options: What `Answers.evaluate` takes besides the seed and the number of draws.
         demo_settings: Names of the settings that ``geodrift demo`` takes, of the model that it shows.
+        takes_start: Whether a run can begin at given components; see `ModelChain.start_from`.
         may_be_negative: Whether documents may have negative entries under given settings.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
         memory_of_compiling: Bytes that the compilers take besides; measured by `benchmarks/models/memory.py`.
@@ -64,6 +65,7 @@ class Model:
     export_help: str
     evaluation_options: tuple[Setting, ...] = ()
     demo_settings: tuple[str, ...] = ()
+    takes_start: bool = False
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     memory_of_a_step: float = 2.0
     memory_of_compiling: int = 60_000_000

@@ -37,7 +37,7 @@ def report_fields(
 
     Args:
         table: Of the documents; None: nobody has said who they are.
-        by: Fields that make groups; None: the first of `TIMES` and the first of `GROUPS` that do.
+        by: Fields that make groups; None: the first of `TIMES`, or else of `GROUPS`, that does.
         title: Field of titles, or None.
         text: Field of texts, or None.
 
@@ -54,8 +54,7 @@ def report_fields(
     if by is not None:
         groups = {field: groups_of(table.column(field), field) for field in by}
     elif table is not None:
-        for names in (TIMES, GROUPS):
-            groups |= _first_groups(table, names)
+        groups = _first_groups(table, (*TIMES, *GROUPS))
     others = [name for name in known if name not in (title, text) and name not in groups]
     return ReportFields(title, text, groups, [*groups, *others][:MOST_SHOWN])
 

@@ -13,7 +13,6 @@ from geodrift.models.kit._document_names import document_names
 from geodrift.models.kit._effects import effects
 from geodrift.models.kit._report_documents import chosen_documents, weighed_documents
 from geodrift.models.kit._report_fields import ReportFields, report_fields
-from geodrift.models.kit._report_learnt import learnt_of
 from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._runs import corpus_of
 from geodrift.report import Entry, Prevalence, Report
@@ -57,7 +56,6 @@ def report_of_run(answers: "ComponentAnswers", run: Run, asked: Asked) -> Report
         traces=_traces(run),
         history=_history(run),
         settings=_settings(run),
-        learnt=learnt_of(draws, agreed, (answers.variable, answers.sizes), model.component),
         **told,
         **of_corpus,
     )
@@ -101,7 +99,12 @@ def _prevalence(
     """Shares in groups, of a model that tells them: others have none unless they are asked for by name."""
     if not answers.tells_groups and asked.by is None:
         return []
-    options: dict[str, Any] = {"most": asked.documents, "seed": asked.seed, "progress": asked.progress}
+    options: dict[str, Any] = {
+        "most": asked.documents,
+        "seed": asked.seed,
+        "answers": answers,
+        "progress": asked.progress,
+    }
     return [
         Prevalence(field, groups.centres, effects(run, answers.model, corpus, groups, **options))
         for field, groups in fields.by.items()

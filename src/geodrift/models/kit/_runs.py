@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
@@ -16,18 +16,22 @@ from geodrift.models.kit._model import KIND, Model
 if TYPE_CHECKING:
     from rich.console import Console
 
+START = "start.npy"
 FREQUENCIES = "document-frequencies.npy"
 CORPUS = "corpus"
 VOCABULARY = "vocabulary.txt"
 
 
-def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[ModelChain]:
+def make_chains(
+    model: Model, config: dict[str, Any], corpus: Corpus, start: Float[np.ndarray, "C J V"] | None = None
+) -> list[ModelChain]:
     """The chains of a run as at its start: a function of the config and the corpus.
 
     Args:
         model: The model.
         config: `settings`, `seed`, `chains` and `held_out`, the number of documents set aside for scoring.
         corpus: All documents, those set aside included.
+        start: Components to begin at, one set or one for each chain; None: those that the model finds.
 
     Raises:
         ValueError: Settings outside what is allowed, or a corpus that the model cannot take.
@@ -37,18 +41,33 @@ def make_chains(model: Model, config: dict[str, Any], corpus: Corpus) -> list[Mo
     if config["held_out"]:
         training, aside = corpus.split(config["held_out"], config["seed"])
     settings, answers = model.settings_type.from_dict(config["settings"]), model.answers()
-    return [
+    chains = [
         answers.chain(training, settings, seed=config["seed"], chain=chain, held_out=aside)
         for chain in range(config["chains"])
     ]
+    if start is not None:
+        for number, chain in enumerate(chains):
+            chain.start_from(start[number % len(start)])
+    return chains
 
 
 def create_run(
-    path: str | Path, model: Model, config: dict[str, Any], corpus: Corpus, chains: list[ModelChain]
+    path: str | Path,
+    model: Model,
+    config: dict[str, Any],
+    corpus: Corpus,
+    chains: list[ModelChain],
+    start: Float[np.ndarray, "C J V"] | None = None,
 ) -> Run:
-    """A run directory for chains from `make_chains`; a corpus in memory is saved inside it."""
+    """A run directory for chains from `make_chains`; a corpus in memory is saved inside it.
+
+    Components that the chains begin at are kept too, since a run may be killed before its first checkpoint;
+    `config` says under ``start`` what they are of.
+    """
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
-    header = {name: config[name] for name in ("seed", "chains", "held_out")} | {
+    told = {} if start is None else {"start": {"from": config["start"], "sets": len(start)}}
+    header = {name: config[name] for name in ("seed", "chains", "held_out")} | told
+    header |= {
         "kind": KIND,
         "model": model.name,
         "settings": chains[0].settings.to_dict(),
@@ -59,11 +78,18 @@ def create_run(
 
     def fill(folder: Path) -> dict[str, Any]:
         np.save(folder / FREQUENCIES, frequencies_of(training))
+        if start is not None:
+            np.save(folder / START, start)
         inside = corpus.save(folder / CORPUS) if corpus.path is None else corpus
         place = CORPUS if corpus.path is None else str(corpus.path.resolve())
         return {"corpus": {"path": place, "checksum": inside.checksum}}
 
     return Run.create(path, header, [Labels("word", VOCABULARY, corpus.vocabulary)], fill)
+
+
+def start_of(run: Run) -> Float[np.ndarray, "C J V"] | None:
+    """The components that a run's chains begin at, where they were given."""
+    return np.load(run.file(START), allow_pickle=False) if "start" in run.config else None
 
 
 def corpus_of(run: Run) -> Corpus:

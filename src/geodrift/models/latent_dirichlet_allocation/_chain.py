@@ -16,6 +16,7 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
+from geodrift.models.topics._given_topics import as_probabilities, check_given
 
 
 class Chain(ModelChain):
@@ -86,6 +87,13 @@ class Chain(ModelChain):
         """Find topics to start from."""
         if isinstance(self.move, CollapsedGibbs):
             self.move.prepare(self._order(0, self.source.num_documents))
+
+    def start_from(self, topics: Float[np.ndarray, "J V"]) -> None:
+        """See `ModelChain.start_from`; only a chain that keeps assignments starts from topics."""
+        check_given(topics, self.settings.n_topics)
+        if not isinstance(self.move, CollapsedGibbs):
+            raise ValueError(f"method {self.settings.method!r} takes no topics to start from: use 'gibbs'")
+        self.move.given = as_probabilities(topics)
 
     def topics(self) -> Float[np.ndarray, "K V"]:
         """A draw of the topics, float32 rows that sum to 1."""

@@ -1,12 +1,13 @@
 """What the Spherical Admixture Model answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
@@ -92,6 +93,19 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             f"log-perplexity {scores['log_perplexity']:.2f} (N = {scores['topic_draws']} topic draws, "
             f"J = {scores['theta_draws']} mixture draws, {scores['documents']:,} documents, "
             f"{scores['empty_documents']:,} empty ones left out)"
+        )
+
+    def group_shares(
+        self, run: Run, *, seed: int
+    ) -> tuple[
+        Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, " K"],
+    ]:
+        """The composition needs mixtures under a prior of each group, with parameters that may be below 1."""
+        raise InputError(
+            f"run {run.path} is of {self.model.title}, which has no effects of groups: under a group's"
+            " own prior the density of mixtures may be infinite at the faces of the simplex, where the trajectories"
+            " that draw them turn back; fit lda to compare groups"
         )
 
     def mixtures(

@@ -14,6 +14,7 @@ from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.topics.starts._sources import starting_topics
 from geodrift.report import Report
 
 if TYPE_CHECKING:
@@ -135,6 +136,14 @@ class TopicModelFacade(Facade):
         """A posterior predictive check of each topic, of a model that has one: `ComponentAnswers.checks`."""
         del X, vocabulary
         return None
+
+    def _start(self, start_from: Any) -> Float[np.ndarray, "C J V"] | None:
+        """Topics for the chains of `fit` to begin at, in the columns' words; None: what the model finds."""
+        if start_from is None:
+            return None
+        named = getattr(self, "feature_names_in_", None)
+        words = self._words(None) if named is None else list(map(str, named))
+        return starting_topics(start_from, words)[0]
 
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""

@@ -43,7 +43,12 @@ class CollapsedGibbs(TopicMove):
         settings: See `Settings`.
         seed: Seed of the run.
         chain: Number of the chain; (seed, chain, step) keys the random streams.
+
+    Attributes:
+        given: Topics that take the place of as many of the factorisation's, [J, V]; None: none.
     """
+
+    given: Float[np.ndarray, "J V"] | None = None
 
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
@@ -80,7 +85,7 @@ class CollapsedGibbs(TopicMove):
         """Find topics by a factorisation of some of the documents of the start."""
         seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
         factorised = self.source.corpus.rows(documents[: self.num_factorised])
-        self.prepared = first_topics(factorised, self.settings.n_topics, seed)
+        self.prepared = first_topics(factorised, self.settings.n_topics, seed, self.given)
 
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:
         """Assign the documents of the start, given these topics."""
