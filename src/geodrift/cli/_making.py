@@ -12,8 +12,6 @@ from geodrift.cli import _starting as s
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
 
-CHAINS = 4  # unless told otherwise
-
 
 @m.with_options(m.demo_settings_of, of=[demonstrated()])
 def demo(
@@ -36,7 +34,7 @@ def demo(
     say("reading docstrings (parsed, never imported)")
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
-    config = {"settings": values, "seed": seed, "chains": CHAINS, "held_out": 200}
+    config = {"settings": values, "seed": seed, "chains": s.CHAINS, "held_out": 200}
     fitted = _fitting.start(model, demo_corpus(), path, config, Length(seconds))
     answers = model.answers()
     width = max(60, progress_console().width)
@@ -85,6 +83,7 @@ def corpus(
 
 @m.with_options(m.settings_of)
 @o.with_text
+@s.with_start
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=m.model_help())],
     source: o.Input,
@@ -92,14 +91,6 @@ def fit(
     vocab: o.Vocab = None,
     seconds: o.Seconds = None,
     steps: o.Steps = None,
-    chains: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Independent chains, which share the time; what several have found holds for another run.",
-        ),
-    ] = CHAINS,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
     unchecked_corpus: Annotated[
@@ -110,9 +101,8 @@ def fit(
             " about a second for each gigabyte: counts that the disk has changed go unseen.",
         ),
     ] = False,
-    start_from: s.StartFrom = None,
-    seed_words: s.SeedWords = None,
     *,
+    start: s.Start,
     text: o.Text,
     **settings: Any,
 ) -> None:
@@ -125,14 +115,14 @@ def fit(
     chosen = m.checked_model(model)
     length = _fitting.checked_length(seconds, steps)
     refuse_existing(run)
-    s.check_start(chosen, start_from, seed_words)
+    s.check_start(chosen, start)
     values = m.given(chosen, settings, m.settings_of)
     chosen.settings_type.from_dict(values)  # refused before anything is read
     documents = load_corpus(
         [source], vocab, text, signed=chosen.may_be_negative(values), checked=not unchecked_corpus
     )
-    config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
-    begin, config["start"] = s.topics_to_begin_at(documents, start_from, seed_words)
+    config = {"settings": values, "seed": seed, "chains": start.chains, "held_out": held_out}
+    begin, config["start"] = s.topics_to_begin_at(documents, start)
     fitted = _fitting.start(chosen, documents, run, config, length or Length(60.0), begin)
     _fitting.say_verdict(fitted)
     _fitting.say_next(fitted)

@@ -111,20 +111,31 @@ class Text(NamedTuple):
 
 def with_text(command: Callable) -> Callable:
     """Give a command that takes ``text``, a `Text`, an option for each of its fields."""
+    return with_fields(command, "text", Text)
+
+
+def with_fields(command: Callable, name: str, kind: Any) -> Callable:
+    """Give a command that takes a named tuple of options one for each of its fields.
+
+    Args:
+        command: What it is given to.
+        name: Of the parameter.
+        kind: The class of the tuple, whose annotations are those of options and whose fields have defaults.
+    """
     parameters = dict(inspect.signature(command, eval_str=True).parameters)
-    del parameters["text"]
+    del parameters[name]
     rest = [p for p in parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
     options = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=Text._field_defaults[name], annotation=annotation
+            field, inspect.Parameter.KEYWORD_ONLY, default=kind._field_defaults[field], annotation=annotation
         )
-        for name, annotation in get_type_hints(Text, include_extras=True).items()
+        for field, annotation in get_type_hints(kind, include_extras=True).items()
     ]
 
     @functools.wraps(command)
     def changed(**typed: Any) -> None:
-        text = Text(**{name: typed.pop(name) for name in Text._fields})
-        command(**typed, text=text)
+        given = kind(**{field: typed.pop(field) for field in kind._fields})
+        command(**typed, **{name: given})
 
     set_parameters(changed, [*(p for p in parameters.values() if p not in rest), *options, *rest])
     return changed

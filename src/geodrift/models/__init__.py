@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from geodrift.models._registry import models as models
     from geodrift.models._registry import rename as rename
     from geodrift.models._registry import report as report
+    from geodrift.models._registry import to_pyldavis as to_pyldavis
     from geodrift.models.dirichlet_process_mixture import (
         DirichletProcessMixture as DirichletProcessMixture,
     )

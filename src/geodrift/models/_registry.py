@@ -14,6 +14,7 @@ from geodrift.models.kit._model import KIND, Model
 from geodrift.report import Report
 
 if TYPE_CHECKING:
+    import numpy as np
     import scipy.sparse as sp
 
     from geodrift.models.kit._comparison import Comparison
@@ -140,6 +141,31 @@ def compare(
         titles = " and ".join(kind.title for kind in kinds)
         raise InputError(f"two runs of one model of components can be compared, these are of {titles}")
     return compared(runs, answers, documents, top=top, seed=seed)
+
+
+def to_pyldavis(run: Run | str | PathLike, *, most: int = 20_000, seed: int = 0) -> "dict[str, np.ndarray]":
+    """The arguments of ``pyLDAvis.prepare`` by name: ``pyLDAvis.prepare(**to_pyldavis("articles-20"))``.
+
+    Args:
+        run: A run, or where it is, of topics that are probabilities of words.
+        most: Documents, at most; of a larger corpus so many at random.
+        seed: Of the choice and of the documents' mixtures.
+
+    Raises:
+        InputError: The model's components are not probabilities of words.
+    """
+    from geodrift.models.kit._component_answers import ComponentAnswers
+    from geodrift.models.kit._other_tools import pyldavis_arrays
+    from geodrift.models.kit._runs import corpus_of
+
+    opened = run if isinstance(run, Run) else Run.open(run)
+    answers = model_of(opened).answers()
+    if not isinstance(answers, ComponentAnswers):
+        raise InputError(f"run {opened.path} is of {answers.model.title}, which has no components of words")
+    corpus = corpus_of(opened)
+    return pyldavis_arrays(
+        opened, answers, corpus, most=most, seed=seed, progress=lambda done, total, what: None
+    )
 
 
 def refusal(model: Model, option: str, shown: str | None = None) -> str:

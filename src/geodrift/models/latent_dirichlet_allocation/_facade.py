@@ -125,7 +125,8 @@ class LatentDirichletAllocation(TopicModelFacade):
             y: Ignored.
             start_from: Topics to begin at, [topic, word] in X's columns, one set or one a chain; or a
                 fitted estimator, a model of gensim, tomotopy, BERTopic or scikit-learn, or the path of a run.
-                Words are matched by the names of X's columns. A start is no prior: the draws are those of the posterior.
+                Words are matched by the names of X's columns. A start is no prior: the draws are those of the
+                posterior.
 
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.

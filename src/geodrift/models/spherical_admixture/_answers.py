@@ -101,11 +101,11 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
         Bool[np.ndarray, " K"],
     ]:
-        """The composition needs mixtures under a prior of each group, with parameters that may be below 1."""
+        """Not told: it takes mixtures under a prior of each group, with parameters that may be below 1."""
         raise InputError(
             f"run {run.path} is of {self.model.title}, which has no effects of groups: under a group's"
-            " own prior the density of mixtures may be infinite at the faces of the simplex, where the trajectories"
-            " that draw them turn back; fit lda to compare groups"
+            " own prior the density of mixtures may be infinite at the faces of the simplex, where the"
+            " trajectories that draw them turn back; fit lda to compare groups"
         )
 
     def mixtures(
