@@ -15,7 +15,7 @@ from geodrift.cli import _options as o
 from geodrift.cli._root import app
 
 
-class Form(str, enum.Enum):
+class Form(enum.StrEnum):
     """For whom it is written."""
 
     draws = "draws"
@@ -33,8 +33,8 @@ def export(
         Form,
         typer.Option(
             "--for",
-            help="draws: all draws. pyldavis: the arguments of pyLDAvis.prepare, by name. bertopic: a table with"
-            " the columns Topic, Count, Name and Representation.",
+            help="draws: all draws. pyldavis: the arguments of pyLDAvis.prepare, by name. bertopic: a table"
+            " with the columns Topic, Count, Name and Representation.",
         ),
     ] = Form.draws,
     most: Annotated[
@@ -72,8 +72,8 @@ def export(
 
 
 app.command(
-    help="Write the draws of all chains, aligned, and all that is needed to read them, as .npz; or what pyLDAvis"
-    " or BERTopic's users read.\n\n" + m.help_of(lambda model: model.export_help),
+    help="Write the draws of all chains, aligned, and all that is needed to read them, as .npz; or what"
+    " pyLDAvis or BERTopic's users read.\n\n" + m.help_of(lambda model: model.export_help),
     epilog="Example: geodrift export articles-20 --out articles-20.npz",
 )(export)
 

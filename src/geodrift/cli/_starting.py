@@ -25,8 +25,8 @@ StartFrom = Annotated[
     typer.Option(
         "--start-from",
         help="Begin at the topics of another run, of geodrift export, of MALLET's state (--output-state), or"
-        " of what BERTopic saved as safetensors. A start is no prior: warm-up follows, and the draws are those"
-        " of the posterior.",
+        " of what BERTopic saved as safetensors. A start is no prior: warm-up follows, and the draws are"
+        " those of the posterior.",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -101,11 +101,13 @@ def checked_name(name: str) -> str:
     """A name without spaces at its ends.
 
     Raises:
-        InputError: It is empty, has several lines or is too long.
+        InputError: It is empty, has several lines, is too long or is no text.
     """
     text = name.strip()
-    if not text or len(text) > LONGEST or len(text.splitlines()) > 1:
-        raise InputError(f"a name must have 1 to {LONGEST} characters on one line, got {name[:100]!r}")
+    # Halves of surrogate pairs, which UTF-8 does not have, come from a shell in another encoding.
+    whole = not any("\ud800" <= letter <= "\udfff" for letter in text)
+    if not text or len(text) > LONGEST or len(text.splitlines()) > 1 or not whole:
+        raise InputError(f"a name must be 1 to {LONGEST} characters on one line, got {name[:100]!r}")
     return text
 
 

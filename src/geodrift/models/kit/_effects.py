@@ -57,7 +57,7 @@ def effects(
         raise InputError(f"reference {reference!r} is no group (groups: {', '.join(names[:20])})")
     chosen = documents_looked_at(corpus.num_documents, most, seed)
     answers = model.answers() if answers is None else answers
-    progress(0, len(names), "reading the draws")
+    progress(0, 0, "reading the draws")
     parts = answers.summarise(run, WORDS).parts
     shares_of, shared = answers.group_shares(run, seed=seed)
     draws = []

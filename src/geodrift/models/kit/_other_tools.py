@@ -37,7 +37,7 @@ def pyldavis_arrays(
     """
     if answers.signed:
         raise InputError(
-            f"run {run.path} is of {answers.model.title}: pyLDAvis draws topics that are probabilities of words"
+            f"run {run.path} is of {answers.model.title}: pyLDAvis draws topics that are probabilities"
         )
     draws, agreed = answers.aligned(run)
     topics = means_of(draws[answers.variable].astype(np.float64), agreed)
