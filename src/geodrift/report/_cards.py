@@ -11,7 +11,7 @@ from geodrift.report._word_figure import word_figure
 
 APART, NEAREST, DOCUMENTS = 8, 3, 5
 TITLE = 3  # words in a card's heading
-TEXT = 300  # characters of a document's text
+TEXT = 240  # characters of a document's text
 
 
 def cards_section(report: Report) -> Markup:

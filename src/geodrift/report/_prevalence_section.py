@@ -7,6 +7,7 @@ from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._prevalence_figure import prevalence_figure
 
 WORDS = 3  # of a component above its figure
+FIGURES = 40  # of the largest components
 
 
 def prevalence_section(report: Report) -> Markup | None:
@@ -24,7 +25,7 @@ def _of_field(report: Report, number: int, told: Prevalence) -> Markup:
     by_place = {effect[report.component]: effect for effect in told.effects}
     figures = [
         _plate(report, place, prevalence_figure(by_place[place], told.centres, most, _name(report, place)))
-        for place in report.by_size()
+        for place in report.by_size()[:FIGURES]
         if place in by_place
     ]
     about = (
@@ -32,6 +33,8 @@ def _of_field(report: Report, number: int, told: Prevalence) -> Markup:
         " what is expected of another document of the group. Each group has a prior of its own, which is"
         " drawn with its documents' mixtures."
     )
+    if len(report.parts) > FIGURES:
+        about += f" Figures are of the {FIGURES} largest; the table has all."
     return joined(
         tag("h3", "By ", outside(told.field)),
         tag("p", about, class_="about"),

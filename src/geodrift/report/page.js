@@ -11,6 +11,8 @@
       ...weights.map((value, at) => (at % 4 === 0 ? value : value < 0 ? null : value / 1000)),
     ]);
   }
+  const fields = data.tables.document_fields;
+  if (fields) fields.rows = packed.rows.map(([number], at) => [number, ...fields.of_columns.map((column) => column[at])]);
   const name = data.component;
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   // What could steer the order of letters, or is no letter, is written out.
@@ -120,7 +122,6 @@
     const size = 25, rows = documents.rows, parts = document.getElementById("document-part");
     const search = document.getElementById("document-search"), how = document.getElementById("document-told");
     const labels = new Map([...parts.options].map((option) => [option.value, option.textContent]));
-    const fields = data.tables.document_fields;
     // What else is told of a document: its id and its fields, by its number.
     const beside = new Map((fields?.rows ?? []).map((row) => {
       const told = row.slice(2).map((value, at) => value === null || value === "" ? null : `${fields.columns[at + 2]} ${value}`);

@@ -5,6 +5,7 @@ A text, mostly compressed with gzip: ``#doc source pos typeindex type topic``, l
 """
 
 import gzip
+import zlib
 from array import array
 from pathlib import Path
 from typing import NoReturn
@@ -30,7 +31,7 @@ def is_mallet(path: Path) -> bool:
             raw.seek(0)
             stream = gzip.GzipFile(fileobj=raw) if zipped else raw
             return stream.read(len(HEADER)) == HEADER
-    except (OSError, EOFError, InputError):
+    except (OSError, EOFError, zlib.error, InputError):
         return False
 
 
@@ -56,7 +57,7 @@ def read_mallet(path: Path) -> NamedTopics:
                     _refuse(path, number, line)
                 columns.append(words.setdefault(parts[3], len(words)))
                 topics.append(int(parts[4]))
-        except (OSError, EOFError, gzip.BadGzipFile) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path} was cut off or is damaged: {error}") from None
     if not columns:
         raise InputError(f"{path} has no token")

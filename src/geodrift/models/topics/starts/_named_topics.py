@@ -10,6 +10,7 @@ from geodrift._errors import InputError
 from geodrift.models.topics._given_topics import are_probabilities
 
 MOST_TOPICS = 2**16
+LARGEST = 1e12  # weight of a word
 
 
 class NamedTopics(NamedTuple):
@@ -38,8 +39,8 @@ def matched(named: NamedTopics, vocabulary: Sequence[str]) -> Float[np.ndarray, 
     sets, words = named.sets, named.words
     if sets.ndim != 3 or not sets.size or sets.shape[1] > MOST_TOPICS:
         raise InputError(f"{named.told}: topics must be [topic, word], got shape {sets.shape[1:]}")
-    if not np.isfinite(sets).all():
-        raise InputError(f"{named.told}: a weight of a word is not finite")
+    if not (np.abs(sets) <= LARGEST).all():
+        raise InputError(f"{named.told}: a weight of a word is not finite, or above {LARGEST:g}")
     if sets.shape[2] != (len(vocabulary) if words is None else len(words)):
         told = f"the corpus has {len(vocabulary):,}" if words is None else f"{len(words):,} are named"
         raise InputError(f"{named.told}: topics have {sets.shape[2]:,} words and {told}")
