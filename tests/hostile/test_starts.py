@@ -15,7 +15,7 @@ from geodrift.models.topics.starts._seed_words import read_seed_words, topics_of
 from geodrift.models.topics.starts._sources import topics_at
 
 WORDS = [f"word{letter}" for letter in "abcdefghijkl"]
-TIMES = 400
+TIMES = 200
 
 
 def _mallet():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LatentDirichletAllocation as LatentDirichletAllocation,
     )
     from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture
+    from geodrift.models.topics.starts._seed_words import topics_of_words as topics_of_words
     from geodrift.models.von_mises_fisher_mixture import VonMisesFisherMixture as VonMisesFisherMixture
 
 __getattr__, __all__ = lazy(__name__, __file__)

@@ -88,6 +88,6 @@ def _of_export(path: Path) -> NamedTopics:
         last = topics.reshape(chains, -1, *topics.shape[1:])[:, -1]
         if topics.dtype.kind not in "fiu":
             raise TypeError("not numbers")
-    except (KeyError, ValueError, TypeError, IndexError, ZeroDivisionError):
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError):
         raise InputError(f"{path} is not what geodrift export writes of topics") from None
     return NamedTopics(np.asarray(last, np.float32), words, f"the export {path}")
