@@ -141,9 +141,9 @@ def test_the_standard_error_of_a_paired_difference_is_that_of_repetitions():
     rng, found = np.random.default_rng(1), []
     for _ in range(2000):
         units = rng.poisson(20, 50) + 1.0
-        found.append(paired_difference(0.3 * units + rng.normal(0, 2, 50) * np.sqrt(units), units))
+        found.append(paired_difference(3.0 * units + rng.normal(0, 2, 50) * np.sqrt(units), units))
     means, errors = np.array(found).T
-    assert means.mean() == pytest.approx(0.3, abs=4 * means.std() / np.sqrt(len(means)))
+    assert means.mean() == pytest.approx(3.0, abs=4 * means.std() / np.sqrt(len(means)))
     assert errors.mean() == pytest.approx(means.std(), rel=0.06)
 
 
