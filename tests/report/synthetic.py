@@ -14,13 +14,26 @@ from geodrift.models.von_mises_fisher_mixture._cluster_parts import (
 )
 from geodrift.models.von_mises_fisher_mixture._places import told, with_every_draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
-from geodrift.report import Documents, Entry, Report
+from geodrift.report import Documents, Entry, Prevalence, Report
 
 
 def synthetic(
-    components=6, words=None, documents=40, names=None, *, chains=2, draws=3, title="a report", seed=0
+    components=6,
+    words=None,
+    documents=40,
+    names=None,
+    *,
+    chains=2,
+    draws=3,
+    title="a report",
+    seed=0,
+    texts=(),
+    groups=(),
 ):
-    """A report whose words, names and title are those given."""
+    """A report whose words, names and title are those given.
+
+    Texts are of documents, called and grouped so too; groups make a band over time and dots.
+    """
     rng = np.random.default_rng(seed)
     words = [f"word{i}" for i in range(60)] if words is None else list(words)
     rates = rng.gamma(0.3, size=(components, len(words))) + 1e-3
@@ -40,6 +53,10 @@ def synthetic(
     names = [f"document {i}" for i in range(documents)] if names is None else list(names)
     leading = {i: words[:5] for i in range(min(documents, 20))}
     told = Documents(np.arange(documents), names, mean, low, high, 3 * documents, leading)
+    if texts:
+        each = [texts[i % len(texts)] for i in range(documents)]
+        told = told._replace(ids=each, fields={texts[0]: each, "date": each}, texts=dict(enumerate(each)))
+        parts = [part | {"name": texts[place % len(texts)]} for place, part in enumerate(parts)]
     return Report(
         title=title,
         model="a model",
@@ -63,6 +80,7 @@ def synthetic(
         scores={"perplexity": 95.5, "log_likelihood_per_token": -4.56, "standard_error": 0.02},
         scores_told="perplexity 95.5",
         settings=[Entry("Run", "path", title), Entry("Data", "digest", "0" * 64)],
+        prevalence=prevalences(list(groups), components, rng) if groups else [],
         **of_draws({"topics": topics}, "topics", agreed, parts, words, False),
     )
 
@@ -109,3 +127,19 @@ def synthetic_clusters(clusters=5, rows=60, *, words=None, title="clusters", see
         settings=[Entry("Run", "path", title)],
         **of_draws({"directions": shown}, "directions", agreed, parts, words, True),
     )
+
+
+def prevalences(groups, components, rng):
+    """Shares in groups, over time and of names; of the last component without intervals."""
+    effects = []
+    for component in range(components):
+        told = []
+        for group in groups:
+            share, sure = float(rng.dirichlet([1, 5])[0]), component < components - 1
+            ends = {"low": 0.8 * share if sure else None, "high": 1.2 * share if sure else None}
+            change = {"mean": share / 2, "p_above_0": 0.5} | ends
+            told.append({"group": group, "documents": 7, "mean": share} | ends | {"difference": change})
+        told[0]["difference"] = None
+        effects.append({"topic": component, "words": [], "reference": groups[0], "groups": told})
+    times = np.linspace(1999.5, 2020.25, len(groups))
+    return [Prevalence(groups[0], times, effects), Prevalence("group", None, effects)]

@@ -9,13 +9,15 @@ from report.synthetic import synthetic, synthetic_clusters
 pytestmark = pytest.mark.skipif(
     found_browser() is None, reason="no Chromium: apt-get install chromium-headless-shell has one"
 )
-SECTIONS = ["parts", "words", "map", "documents", "diagnostics", "settings"]
+SECTIONS = ["parts", "words", "map", "prevalence", "documents", "diagnostics", "settings"]
+GROUPS = ["east", "north", "south", "west"]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    synthetic(12, documents=120).save(path)
+    texts = [f"text {i}" for i in range(120)]
+    synthetic(12, documents=120, texts=texts, groups=GROUPS).save(path)
     return path
 
 
@@ -62,7 +64,7 @@ def test_every_part_works(browser, page):
     assert browser.run(f"{head}.parentElement.getAttribute('aria-sort')") == "ascending"
 
     # Filters.
-    word = browser.run("document.querySelector('#table-parts tbody tr').cells[1].textContent.split(' ')[0]")
+    word = browser.run("document.querySelector('#table-parts tbody tr').cells[1].textContent.split(' ')[2]")
     browser.run("document.querySelector('[data-filter]').focus()")
     browser.type(word)
     assert 1 <= rows(browser, "parts") < 12
@@ -76,6 +78,19 @@ def test_every_part_works(browser, page):
     browser.type("document 117")
     assert rows(browser, "documents") == 1
     assert "document 117" in browser.run("document.querySelector('#table-documents tbody').textContent")
+    assert "text 117" in browser.run("document.querySelector('#table-documents .beside').textContent")
+    # By what is told beside the title, too.
+    browser.run("document.getElementById('document-search').value = ''")
+    browser.run("document.getElementById('document-search').focus()")
+    browser.type("text 93")
+    assert rows(browser, "documents") == 1
+
+    # Groups and time: a figure a topic and field, whose dots have their numbers as titles.
+    assert browser.run("document.querySelectorAll('#prevalence svg.prevalence').length") == 24
+    told = browser.run("[...document.querySelectorAll('#prevalence title')].map(t => t.textContent)")
+    assert sum("[" in text for text in told) == 2 * 11 * len(GROUPS)
+    wide = "[...document.querySelectorAll('.prevalence')].every(f => f.getBoundingClientRect().width > 200)"
+    assert browser.run(wide)
 
 
 def test_the_map_answers_to_the_mouse_and_to_keys(browser, page):
@@ -135,7 +150,7 @@ def test_files_are_written_by_the_page(page):
 
 def test_hostile_texts_do_nothing(tmp_path):
     path = tmp_path / "hostile.html"
-    synthetic(8, TEXTS, len(TEXTS), TEXTS, title=TEXTS[0]).save(path)
+    synthetic(8, TEXTS, len(TEXTS), TEXTS, title=TEXTS[0], texts=TEXTS, groups=TEXTS[:40]).save(path)
     with Browser(360, 740) as browser:
         browser.open(path)
         settled(browser)

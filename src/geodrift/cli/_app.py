@@ -3,10 +3,13 @@
 from geodrift.cli import (
     _checking,
     _choosing,
+    _comparing,
     _documents,
     _effect,
+    _exporting,
     _making,
     _reading,
+    _renaming,
     _reporting,
     _transforming,
 )
@@ -15,10 +18,13 @@ from geodrift.cli._root import app
 __all__ = [
     "_checking",
     "_choosing",
+    "_comparing",
     "_documents",
     "_effect",
+    "_exporting",
     "_making",
     "_reading",
+    "_renaming",
     "_reporting",
     "_transforming",
     "app",

@@ -13,13 +13,14 @@ import typer
 from geodrift._terminal import say
 from geodrift.cli import UsageError, _sharing
 from geodrift.cli._processes import Processes
+from geodrift.cli._starting import Start, topics_to_begin_at
 from geodrift.data import Corpus, VectorSource, describe
 from geodrift.distributed import Team
 from geodrift.driver import Chain, FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of
+from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of, start_of
 
 STARTED = time.monotonic()
 
@@ -40,6 +41,7 @@ def start(
     config: dict[str, Any],
     length: Length,
     processes: Processes,
+    begin: Start,
 ) -> Run | None:
     """Make a run of a corpus and fit it; ends the process when it was interrupted.
 
@@ -50,41 +52,53 @@ def start(
         config: See `make_chains`.
         length: How long.
         processes: That share the work.
+        begin: Which topics the chains begin at, if any.
 
     Returns:
         The run; None at processes that have nothing to say of it.
     """
     if processes.distributed:
-        told = config | {"length": length._asdict()}
+        told = config | {"length": length._asdict(), "start": [str(each) for each in begin]}
         with _sharing.together(processes, **told) as team:
-            _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length))
+            _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length, begin))
             return _fit_together(team, Run.open(path), length)
     refuse_existing(path)
     if processes.processes is not None:
-        return _supervised(_make_shared(model, load(), path, config, length), length, processes)
-    run, chains = _make(model, load(), path, config, config)
+        return _supervised(_make_shared(model, load(), path, config, length, begin), length, processes)
+    run, chains = _make(model, load(), path, config, config, begin)
     _fit(model, chains, run, length)
     return run
 
 
 def _make_shared(
-    model: Model, corpus: Corpus | VectorSource, path: Path, config: dict[str, Any], length: Length
+    model: Model,
+    corpus: Corpus | VectorSource,
+    path: Path,
+    config: dict[str, Any],
+    length: Length,
+    begin: Start,
 ) -> Run:
     """A run whose chains other processes, or all, will make; what was asked for is in it from the start."""
-    run, _ = _make(model, corpus, path, config | {"chains": 1}, config)
+    run, _ = _make(model, corpus, path, config | {"chains": 1}, config, begin)
     run.update_config(request=length._asdict())
     return run
 
 
 def _make(
-    model: Model, corpus: Corpus | VectorSource, path: Path, made: dict[str, Any], config: dict[str, Any]
+    model: Model,
+    corpus: Corpus | VectorSource,
+    path: Path,
+    made: dict[str, Any],
+    config: dict[str, Any],
+    begin: Start,
 ) -> tuple[Run, list[ModelChain]]:
     """The run directory of a config, and the chains of the config ``made``."""
     for line in describe(corpus) if isinstance(corpus, Corpus) else corpus.describe():
         say(f"corpus: {line}")
-    chains = make_chains(model, made, corpus)
+    topics, told = topics_to_begin_at(corpus, begin)
+    chains = make_chains(model, made, corpus, start=topics)
     _say_needs(*needs_of(model, chains, corpus), path)
-    return create_run(path, model, config, corpus, chains), chains
+    return create_run(path, model, config | {"start": told}, corpus, chains, topics), chains
 
 
 def go_on(path: Path, length: Length | None, processes: Processes) -> Run | None:
@@ -105,7 +119,7 @@ def go_on(path: Path, length: Length | None, processes: Processes) -> Run | None
         say(f"{path} was not planned yet: it begins anew")
     if processes.processes is not None:
         return _supervised(run, length, processes)
-    _fit(model, make_chains(model, run.config, corpus_of(run)), run, length)
+    _fit(model, make_chains(model, run.config, corpus_of(run), start=start_of(run)), run, length)
     return run
 
 

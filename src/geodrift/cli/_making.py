@@ -8,14 +8,13 @@ import typer
 from geodrift._terminal import progress_console, say, show, show_json, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
+from geodrift.cli import _starting as s
 from geodrift.cli._processes import Processes
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
 
 if TYPE_CHECKING:
     from geodrift.data import Corpus, VectorSource
-
-CHAINS = 4  # unless told otherwise
 
 
 @m.with_options(m.demo_settings_of, of=[demonstrated()])
@@ -39,8 +38,8 @@ def demo(
     say("reading docstrings (parsed, never imported)")
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
-    config = {"settings": values, "seed": seed, "chains": CHAINS, "held_out": 200}
-    fitted = _fitting.start(model, demo_corpus, path, config, Length(seconds), Processes())
+    config = {"settings": values, "seed": seed, "chains": s.CHAINS, "held_out": 200}
+    fitted = _fitting.start(model, demo_corpus, path, config, Length(seconds), Processes(), s.Start())
     answers = model.answers()
     width = max(60, progress_console().width)
     show(answers.summary_lines(answers.summarise(fitted, 8), width))
@@ -89,20 +88,13 @@ def corpus(
 @m.with_options(m.settings_of)
 @o.with_text
 @o.with_fields("processes", Processes)
+@o.with_fields("start", s.Start)
 @o.with_fields("how_long", o.HowLong)
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=m.model_help())],
     source: o.Input,
     run: Annotated[Path, typer.Option(help="Run directory to write.")],
     vocab: o.Vocab = None,
-    chains: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Independent chains, which share the time; what several have found holds for another run.",
-        ),
-    ] = CHAINS,
     seed: o.Seed = 0,
     held_out: Annotated[int, typer.Option(min=0, help="Documents set aside to score during the run.")] = 0,
     unchecked_corpus: Annotated[
@@ -115,6 +107,7 @@ def fit(
     ] = False,
     *,
     how_long: o.HowLong,
+    start: s.Start,
     text: o.Text,
     processes: Processes,
     **settings: Any,
@@ -127,16 +120,17 @@ def fit(
 
     chosen = m.checked_model(model)
     length = _fitting.checked_length(*how_long) or Length(60.0)
+    s.check_start(chosen, start)
     values = m.given(chosen, settings, m.settings_of)
     _sharing.checked(processes, chosen, chosen.settings_type.from_dict(values))  # before anything is read
-    config = {"settings": values, "seed": seed, "chains": chains, "held_out": held_out}
+    config = {"settings": values, "seed": seed, "chains": start.chains, "held_out": held_out}
 
     def make() -> "Corpus | VectorSource":
         refuse_existing(run)
         signed = chosen.may_be_negative(values)
         return load_training(chosen, source, vocab, text, signed=signed, checked=not unchecked_corpus)
 
-    _say_end(_fitting.start(chosen, make, run, config, length, processes))
+    _say_end(_fitting.start(chosen, make, run, config, length, processes, start))
 
 
 app.command(

@@ -1,11 +1,10 @@
 """The commands that read a run: what it has found, evaluate, export."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from geodrift._terminal import say, show, show_json, visible
+from geodrift._terminal import say, show, show_json
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
@@ -88,23 +87,3 @@ app.command(
     + m.help_of(lambda model: model.evaluation_help),
     epilog="Example: geodrift evaluate articles-20 test.npz --vocab vocab.txt",
 )(evaluate)
-
-
-def export(run: o.RunPath, out: Annotated[Path, typer.Option(help=".npz file to write.")]) -> None:
-    """Write the draws and what is needed to read them."""
-    from geodrift.cli._files import check_suffix
-    from geodrift.driver import Run
-    from geodrift.files import write_arrays
-    from geodrift.models import model_of
-
-    check_suffix(out, ".npz")
-    opened = Run.open(run)
-    write_arrays(out, model_of(opened).answers().export(opened))
-    show(visible(out))
-
-
-app.command(
-    help="Write the draws of all chains, aligned, and all that is needed to read them, as .npz.\n\n"
-    + m.help_of(lambda model: model.export_help),
-    epilog="Example: geodrift export articles-20 --out articles-20.npz",
-)(export)

@@ -25,6 +25,19 @@ def report(
             min=0, max=100_000, help="Documents whose weights are told, at most; 0 does without the corpus."
         ),
     ] = 2000,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Field that makes groups of documents, or times, whose shares are compared; more than"
+            " one may be given; none: no groups. Not given: a date or else a group, where the documents have"
+            " them."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Field of the documents' titles.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="Field of texts, of which the beginning was kept (corpus --fields)."),
+    ] = None,
     seed: o.Seed = 0,
 ) -> None:
     """Write what a run has found as one HTML page that needs no network.
@@ -33,6 +46,7 @@ def report(
     earlier report is replaced, any other file is refused.
     """
     from geodrift.cli._files import check_name
+    from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import model_of
     from geodrift.report import refuse_foreign
@@ -42,5 +56,10 @@ def report(
     opened = Run.open(run)
     refuse_foreign(out)
     answers = model_of(opened).answers()
-    answers.report(opened, top=top, documents=documents, seed=seed).save(out)
+    groups = [] if by == ["none"] else by
+    asked = {"top": top, "documents": documents, "seed": seed, "by": groups, "title": title, "text": text}
+    with Waiting("reading the draws") as waiting:
+        made = answers.report(opened, progress=waiting.at, **asked)
+        waiting.at(0, 0, "writing the page")
+        made.save(out)
     show(visible(out))

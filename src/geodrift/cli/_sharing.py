@@ -19,7 +19,7 @@ from geodrift.distributed._supervisor import LOST
 from geodrift.distributed._worker import LOG
 from geodrift.driver import FitResult, Length, Run, follow, led
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chains
+from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chains, start_of
 
 
 def checked(processes: Processes, model: Model, settings: ModelSettings) -> None:
@@ -124,7 +124,7 @@ def first_makes(team: Team, make: Callable[[], Any]) -> None:
 
 def carried_out(team: Team, run: Run, length: Length | None) -> tuple[Sequence[Any], FitResult | None]:
     """Carry a run on; the result is for process 0."""
-    chains = make_chains(model_of(run), run.config, corpus_of(run), team)
+    chains = make_chains(model_of(run), run.config, corpus_of(run), team, start=start_of(run))
     if team.rank == 0:
         with led(team, chains) as all_chains:
             return all_chains, fit(model_of(run), all_chains, run, length)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def transform(
     run: o.RunPath,
-    out: Annotated[Path, typer.Option(help="File to write: .csv or .npz (mean, low, high, id).")],
+    out: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .npz (mean, low, high, id).")],
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -41,11 +41,14 @@ def transform(
     from geodrift.cli._model_inputs import load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, write_weights
+    from geodrift.cli._weight_parquet import check_pyarrow
     from geodrift.driver import Run
     from geodrift.models import model_of
     from geodrift.models.kit import corpus_of, weight_blocks
 
-    check_suffix(out, ".csv", ".npz")
+    check_suffix(out, ".csv", ".npz", ".parquet")
+    if out.suffix == ".parquet":
+        check_pyarrow(out)
     opened = Run.open(run)
     model = model_of(opened)
     with Waiting("reading the documents") as waiting:
@@ -57,7 +60,9 @@ def transform(
             text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
             documents, table = load_new(opened, model, source, vocab, text)
             total = documents.shape[0]
-        named = _chosen_fields(fields, [] if table is None else table.fields)
+        chosen = _chosen_fields(fields, [] if table is None else table.fields)
+        kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
+        form = Form(model.component, kinds, long, intervals, model.answers().names(opened))
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
             waiting.at(0, total, "weighing documents")
@@ -65,7 +70,7 @@ def transform(
                 yield _identities(table, numbers), weights
                 waiting.at(int(numbers[-1]) + 1, total)
 
-        write_weights(out, blocks(), Form(model.component, named, long, intervals))
+        write_weights(out, blocks(), form)
     show(visible(out))
 
 
@@ -97,3 +102,19 @@ def _chosen_fields(typed: str, known: list[str]) -> list[str]:
         shown = ", ".join(known[:20]) or "none"
         raise InputError(f"the documents have no field {unknown[0]!r} (fields: {shown})")
     return asked
+
+
+def _types_of(table: Any, fields: list[str]) -> dict[str, type]:
+    """The type that holds every value of each field: text where they differ otherwise than in fractions."""
+    seen: dict[str, set[type]] = {field: set() for field in fields}
+    for document in table if fields else ():
+        for field in fields:
+            if document.fields.get(field) is not None:
+                seen[field].add(type(document.fields[field]))
+    plain: dict[str, type] = {}
+    for field, kinds in seen.items():
+        numbers = kinds <= {int, float} and bool(kinds)
+        plain[field] = (
+            float if numbers and float in kinds else kinds.pop() if numbers or kinds == {bool} else str
+        )
+    return plain

@@ -45,17 +45,18 @@ class Waiting:
 
         Args:
             done: Pieces that are done.
-            total: Pieces that there are.
+            total: Pieces that there are; 0 where nobody can say.
             what: What goes on now, if it is something else.
         """
         self._done, self._total, self._what = done, total, what or self._what
         now = time.monotonic()
         if self._bar is not None:
-            self._bar.update(self._task, description=self._what, completed=done, total=total)
+            self._bar.update(self._task, description=self._what, completed=done, total=total or None)
         elif not self._console.is_terminal and now - self._last_line >= _LINE_SECONDS:
             self._last_line = now
             left = (now - self._began) / max(done, 1) * (total - done)
-            say(f"{self._what}: {done:,} of {total:,}, {left:,.0f} s left", self._console.file)
+            told = f": {done:,} of {total:,}, {left:,.0f} s left" if total else ""
+            say(self._what + told, self._console.file)
 
     def _show(self) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -2,8 +2,9 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -20,22 +21,49 @@ class Form(NamedTuple):
 
     Attributes:
         component: What is weighed, such as ``topic``.
-        fields: Fields of the documents that a wide table has beside the weights.
+        fields: Fields of the documents that a wide table has beside the weights, with the types of their
+            values.
         long: One row a document and component; otherwise one row a document.
         intervals: Whether a wide table has the ends of the intervals; a long one always does.
+        names: What components are called, by their numbers; a component that has no name is not there.
     """
 
     component: str
-    fields: Sequence[str]
+    fields: Mapping[str, type]
     long: bool
     intervals: bool
+    names: Mapping[int, str] = MappingProxyType({})
+
+    def column(self, component: int, ends: str = "") -> str:
+        """The column of a component in a wide table: its number, and its name behind it."""
+        name = self.names.get(component)
+        return f"{self.component}_{component}{ends}" + ("" if name is None else f" {name}")
+
+    def header(self, number: int) -> list[str]:
+        """The columns of a wide table of so many components."""
+        ends = ("", "_low", "_high") if self.intervals else ("",)
+        columns = [self.column(place, end) for place in range(number) for end in ends]
+        # A field that is called as a column of ours keeps its name behind a word.
+        ours = {"id", *columns}
+        fields = [f"field_{field}" if field in ours else field for field in self.fields]
+        return ["id", *fields, *columns]
+
+    def values(self, weights: Weights) -> np.ndarray:
+        """The numbers of a wide table, [document, column]."""
+        names = ("mean", *ENDS) if self.intervals else ("mean",)
+        return np.stack([weights[name] for name in names], axis=2).reshape(len(weights["mean"]), -1)
 
 
 def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> None:
-    """Write weights as .npz, or as .csv while they come.
+    """Write weights as .npz, or as .csv or .parquet while they come.
 
-    An end of an interval that there is not is NaN in the one and empty in the other.
+    An end of an interval that there is not is NaN in arrays, null in Parquet and empty in CSV.
     """
+    if path.suffix == ".parquet":
+        from geodrift.cli._weight_parquet import write_parquet
+
+        write_parquet(path, blocks, form)
+        return
     if path.suffix == ".npz":
         write_arrays(path, _arrays(blocks))
         return
@@ -62,29 +90,21 @@ def _arrays(blocks: Iterable[tuple[list[Document], Weights]]) -> dict[str, np.nd
 def _wide(blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> Iterator[list[Any]]:
     header = False
     for documents, weights in blocks:
-        number = weights["mean"].shape[1]
-        names = ("mean", *ENDS) if form.intervals else ("mean",)
         if not header:
-            columns = [f"{form.component}_{k}{_SUFFIX[name]}" for k in range(number) for name in names]
-            # A field that is called as a column of ours keeps its name behind a word.
-            ours = {"id", *columns}
-            yield ["id", *(f"field_{field}" if field in ours else field for field in form.fields), *columns]
+            yield form.header(weights["mean"].shape[1])
             header = True
-        values = np.stack([weights[name] for name in names], axis=2).reshape(len(documents), -1)
-        for document, row in zip(documents, values, strict=True):
+        for document, row in zip(documents, form.values(weights), strict=True):
             told = [document.fields.get(field, "") for field in form.fields]
             yield [document.id, *told, *map(_shown, row)]
 
 
 def _long(blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> Iterator[list[Any]]:
-    yield ["id", form.component, "mean", *ENDS]
+    yield ["id", form.component, *(["name"] if form.names else []), "mean", *ENDS]
     for documents, weights in blocks:
         for (place, component), mean in np.ndenumerate(weights["mean"]):
             ends = (weights[name][place, component] for name in ENDS)
-            yield [documents[place].id, component, *map(_shown, (mean, *ends))]
-
-
-_SUFFIX = {"mean": "", "low": "_low", "high": "_high"}
+            called = [form.names.get(component, "")] if form.names else []
+            yield [documents[place].id, component, *called, *map(_shown, (mean, *ends))]
 
 
 def _shown(value: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from geodrift._errors import InputError
 from geodrift.data._documents import Document
@@ -102,12 +103,19 @@ def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
     for name, record in _records(source, lambda field: _wanted(field, source)):
         if source.kind == "text":
             folder = name.rpartition("/")[0]
-            yield record.text, Document(name, {"folder": folder} if folder else {})
+            own = {"folder": folder} if folder else {}
+            yield record.text, Document(name, own | _kept_text(record, source))
             continue
         where = {"file": name} if source.of_many and source.fields is None else {}
         values = record.values
         kept = kept_fields(values, source.fields, source.text_field, source.id_field or "id")
-        yield record.text, Document(_id(name, record, source), where | kept)
+        yield record.text, Document(_id(name, record, source), where | kept | _kept_text(record, source))
+
+
+def _kept_text(record: Record, source: Source) -> dict[str, Any]:
+    """The beginning of the text, where its field is among those that were asked for by name."""
+    asked = source.fields is not None and source.text_field in source.fields
+    return kept_fields({source.text_field: record.text}) if asked else {}
 
 
 def _id(name: str, record: Record, source: Source) -> str:

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 from geodrift._lazy import lazy
 
 if TYPE_CHECKING:
+    from geodrift.models._registry import compare as compare
     from geodrift.models._registry import model_named as model_named
     from geodrift.models._registry import model_of as model_of
     from geodrift.models._registry import models as models
+    from geodrift.models._registry import rename as rename
     from geodrift.models._registry import report as report
+    from geodrift.models._registry import to_pyldavis as to_pyldavis
     from geodrift.models.dirichlet_process_mixture import (
         DirichletProcessMixture as DirichletProcessMixture,
     )
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
         choose_number_of_topics as choose_number_of_topics,
     )
     from geodrift.models.spherical_admixture import SphericalAdmixture as SphericalAdmixture
+    from geodrift.models.topics.starts._seed_words import topics_of_words as topics_of_words
     from geodrift.models.von_mises_fisher_mixture import VonMisesFisherMixture as VonMisesFisherMixture
 
 __getattr__, __all__ = lazy(__name__, __file__)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from geodrift.report._data import ComponentMap as ComponentMap
     from geodrift.report._data import Documents as Documents
     from geodrift.report._data import Entry as Entry
+    from geodrift.report._data import Prevalence as Prevalence
     from geodrift.report._data import Report as Report
     from geodrift.report._ladder import LadderReport as LadderReport
     from geodrift.report._save import refuse_foreign as refuse_foreign

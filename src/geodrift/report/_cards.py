@@ -1,16 +1,17 @@
 """One card a component: its words, what sets it apart, its neighbours, its documents, its check."""
 
-from geodrift.report._data import Report
+from geodrift.report._called import called, heading
+from geodrift.report._data import Documents, Report
 from geodrift.report._html_table import svg_button
 from geodrift.report._marks import kind_label
 from geodrift.report._markup import Markup, joined, outside, tag
-from geodrift.report._names import names_line
 from geodrift.report._size_figure import concentration_text, size_text
 from geodrift.report._text import number, percent, shown
 from geodrift.report._word_figure import word_figure
 
 APART, NEAREST, DOCUMENTS = 8, 3, 5
 TITLE = 3  # words in a card's heading
+TEXT = 240  # characters of a document's text
 
 
 def cards_section(report: Report) -> Markup:
@@ -50,7 +51,7 @@ def _about(report: Report) -> str:
 
 def _card(report: Report, place: int) -> Markup:
     part, name = report.parts[place], report.component
-    words = names_line(report, place, TITLE)
+    words = heading(report, place, TITLE)
     size = f"{size_text(part)} of the {report.document}s" if "size" in part else None
     return tag(
         "article",
@@ -109,7 +110,7 @@ def _nearest(report: Report, place: int) -> Markup | None:
     for other in drawn.nearest(place, NEAREST):
         low, high = drawn.low[place, other], drawn.high[place, other]
         interval = "" if low != low else f" [{low:.0f}, {high:.0f}]"
-        words = " ".join(shown(known, 18) for known in report.names_of(other)[:2])
+        words = called(report, other, 2, 18)
         title = f"{words}; may be the same {report.component}" if drawn.alike(place, other) else words
         link = tag("a", other, href=f"#{report.component}-{other}", title=title)
         faded = "faded" if drawn.alike(place, other) else None
@@ -131,6 +132,12 @@ def _check(report: Report, place: int) -> Markup | None:
     return joined(tag("dt", "Bursts"), tag("dd", f"{number(check['ratio'], 3)} times the model's", words))
 
 
+def _beginning(documents: Documents, at: int) -> Markup | None:
+    """The beginning of a document's text, or else its words, where there are any."""
+    text = documents.texts.get(at) or " ".join(shown(word, 24) for word in documents.words.get(at, ()))
+    return tag("span", tag("bdi", shown(" ".join(text.split()), TEXT)), class_="snippet") if text else None
+
+
 def _documents(report: Report, place: int) -> Markup | None:
     documents = report.documents
     if documents is None:
@@ -139,17 +146,8 @@ def _documents(report: Report, place: int) -> Markup | None:
     for at in documents.leading(place, DOCUMENTS):
         mean, low, high = (values[at, place] for values in (documents.mean, documents.low, documents.high))
         interval = "" if low != low else f" [{percent(float(low))}, {percent(float(high))}]"
-        words = documents.words.get(at)
-        told = tag("span", " ".join(shown(word, 24) for word in words), class_="snippet") if words else None
-        lines.append(
-            tag(
-                "li",
-                outside(documents.names[at]),
-                " ",
-                tag("span", f"{percent(float(mean))}{interval}", class_="num"),
-                told,
-            )
-        )
+        weight = tag("span", f"{percent(float(mean))}{interval}", class_="num")
+        lines.append(tag("li", outside(documents.names[at]), " ", weight, _beginning(documents, at)))
     if not lines:
         return None
     return joined(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,9 @@ class Documents(NamedTuple):
         of: Number of all documents that were fitted.
         words: Words of some documents, by the place in ``numbers``.
         others: What columns are that are no component's: a rest, no component.
+        ids: What the source of each calls it; None where nobody has said.
+        fields: What else is told of each, such as a date or a group, by name.
+        texts: The beginnings of the texts of some documents, by the place in ``numbers``.
     """
 
     numbers: Int[np.ndarray, " D"]
@@ -77,6 +81,9 @@ class Documents(NamedTuple):
     of: int
     words: dict[int, list[str]]
     others: Sequence[str] = ()
+    ids: list[str] | None = None
+    fields: Mapping[str, list[Any]] = MappingProxyType({})
+    texts: Mapping[int, str] = MappingProxyType({})
 
     def leading(self, component: int, number: int) -> list[int]:
         """Places of the documents that have most of a component, those that have any."""
@@ -91,6 +98,20 @@ class Documents(NamedTuple):
         if low > 0.5 or not len(others) or low > others.max():
             return "certain"
         return "no interval" if np.isnan(low) or not (others >= low).any() else "a tie"
+
+
+class Prevalence(NamedTuple):
+    """How much of groups of documents, or of times, each component has.
+
+    Attributes:
+        field: The documents' field that makes the groups.
+        centres: Where each group stands on an axis, where values are numbers or dates; else None.
+        effects: As `geodrift effect --json` has them, of every component.
+    """
+
+    field: str
+    centres: Float[np.ndarray, " G"] | None
+    effects: list[dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +141,7 @@ class Report:
         settings: Settings, seed, versions, the data's digest.
         document: What a document is called.
         notes: What could not be told, and why.
+        prevalence: Shares of the components in groups of documents, or over time.
     """
 
     title: str
@@ -142,6 +164,7 @@ class Report:
     numbers: Sequence[dict[str, Any]] = ()
     document: str = "document"
     notes: Sequence[str] = ()
+    prevalence: list[Prevalence] = dataclasses.field(default_factory=list)
 
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""

@@ -1,5 +1,6 @@
 """Documents: found by name, by component, and by whether their leading component is certain."""
 
+from geodrift.report._called import called
 from geodrift.report._data import TOLD, Report
 from geodrift.report._html_table import csv_button
 from geodrift.report._markup import Markup, joined, tag
@@ -76,7 +77,7 @@ def _tools(report: Report) -> Markup:
     name = report.component
     choices = [tag("option", f"any {name}", value="")]
     for place in report.by_size():
-        words = " ".join(shown(known, 14) for known in report.names_of(place)[:3])
+        words = called(report, place, 3, 14)
         choices.append(tag("option", f"{place} {shown(words, 44)}", value=place))
     return joined(
         tag("label", "Search ", tag("input", type="search", id="document-search")),
@@ -92,4 +93,7 @@ def _tools(report: Report) -> Markup:
         ),
         tag("span", "", class_="count", role="status", id="document-count"),
         csv_button("documents"),
+        tag("span", csv_button("document_fields"), class_="named", data_label="ids")
+        if report.documents.ids is not None
+        else None,
     )

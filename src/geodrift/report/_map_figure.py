@@ -66,7 +66,8 @@ def _circle(report: Report, place: int, at: np.ndarray) -> Markup:
     )
     words = ", ".join(shown(known, 24) for known in report.names_of(place)[:5])
     size = f", {size_text(part)}" if "size" in part else ""
-    title = f"{report.component} {place}: {words}{size}"
+    name = f" {shown(part['name'])}" if part.get("name") else ""
+    title = f"{report.component} {place}{name}: {words}{size}"
     disc = tag("circle", cx=round(float(at[0]), 1), cy=round(float(at[1]), 1), r=round(radius, 1))
     kind = f"k-{report.kinds[place].split()[0]}"
     return tag(

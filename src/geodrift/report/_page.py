@@ -14,6 +14,7 @@ from geodrift.report._diagnostics_section import diagnostics_section
 from geodrift.report._documents_section import documents_section
 from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._parts_section import map_section, parts_section
+from geodrift.report._prevalence_section import prevalence_section
 from geodrift.report._settings_section import settings_section
 from geodrift.report._tables import tables
 from geodrift.report._text import shown
@@ -49,6 +50,7 @@ def _top(report: Report) -> Markup:
         ("parts", f"{name.capitalize()}s"),
         ("words", "Words" if any("words" in part for part in report.parts) else "Each"),
         ("map", "Map"),
+        *([("prevalence", "Groups and time")] if report.prevalence else []),
         ("documents", f"{report.document.capitalize()}s"),
     ]
     links += [("diagnostics", "Diagnostics"), ("settings", "How it was made")]
@@ -82,14 +84,16 @@ def outside_line(line: str) -> Markup:
 
 
 def _sections(report: Report) -> list[Markup]:
-    return [
+    found = [
         parts_section(report),
         cards_section(report),
         map_section(report),
+        prevalence_section(report),
         documents_section(report),
         diagnostics_section(report),
         settings_section(report),
     ]
+    return [section for section in found if section is not None]
 
 
 def _foot() -> Markup:
@@ -100,6 +104,13 @@ def _data(report: Report) -> dict[str, Any]:
     """The tables, each row without the empty cells at its end."""
     found = {}
     for table in tables(report):
+        if table.name == "document_fields":
+            # By columns, which takes half the bytes; the first is that of the documents.
+            found[table.name] = {
+                "columns": table.columns,
+                "of_columns": list(zip(*table.rows, strict=True))[1:],
+            }
+            continue
         rows = [
             row[: max((i + 1 for i, value in enumerate(row) if value is not None), default=0)]
             for row in table.rows

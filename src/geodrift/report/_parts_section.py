@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from geodrift.report._called import called, heading
 from geodrift.report._data import Report
 from geodrift.report._html_table import Cell, Column, csv_button, html_table, svg_button
 from geodrift.report._map_figure import map_figure
 from geodrift.report._marks import LABELS, kind_label, kind_sentence, mark
 from geodrift.report._markup import Markup, joined, outside, tag
-from geodrift.report._names import names_line
 from geodrift.report._number_figure import numbers_figures
 from geodrift.report._size_figure import (
     CELL,
@@ -85,10 +85,7 @@ def _nearest_pairs(report: Report) -> Markup:
         low, high = drawn.low[a, b], drawn.high[a, b]
         interval = "" if np.isnan(low) else f" [{low:.0f}, {high:.0f}]"
         links = [
-            [
-                tag("a", place, href=f"#{name}-{place}"),
-                *([" ", outside(known)] for known in report.names_of(place)[:1]),
-            ]
+            [tag("a", place, href=f"#{name}-{place}"), " ", outside(called(report, place, 1))]
             for place in (a, b)
         ]
         told = [*links[0], " and ", *links[1], f": {drawn.angles[a, b]:.0f}°{interval}"]
@@ -141,7 +138,7 @@ def _table(report: Report) -> Markup:
     rows = []
     for place in report.by_size():
         part = report.parts[place]
-        known = names_line(report, place, WORDS if "words" in part else 3)
+        known = heading(report, place, WORDS if "words" in part else 3)
         row = [Cell(tag("a", place, href=f"#{name}-{place}"), place), known]
         if sized:
             row += [size_cell(part, scale), Cell(size_text(part), part["size"])]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from geodrift.report._called import called
 from geodrift.report._data import Report
 from geodrift.report._markup import Markup, tag
 from geodrift.report._scale import Scale, scale_of, tick_text
@@ -62,7 +63,7 @@ def size_figure(report: Report) -> Markup:
         drawn.append(tag("text", f"{tick_text(tick)}%", x=scale(tick), y=12, class_="t mid"))
     for row, place in enumerate(order):
         part, y = report.parts[place], TOP + ROW * row + ROW // 2
-        words = " ".join(shown(known, 16) for known in report.names_of(place)[:4])
+        words = called(report, place, 4, 16)
         drawn.append(
             tag(
                 "g",

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from geodrift.report._data import Report
+from geodrift.report._data import Prevalence, Report
 from geodrift.report._text import cut, significant
 
 NEAREST = 5  # other components whose angles are told
@@ -24,7 +24,8 @@ def tables(report: Report) -> list[Table]:
     found = [_parts(report), _probabilities(report), _words(report), _apart(report), _nearest(report)]
     found.append(_angles(report))
     if report.documents is not None:
-        found.append(_documents(report))
+        found += [_documents(report), _document_fields(report)]
+    found += [_groups(report, number, told) for number, told in enumerate(report.prevalence)]
     if report.checks is not None:
         found.append(_of_dicts("checks", report.checks))
     if report.numbers:
@@ -51,16 +52,17 @@ def _of_dicts(name: str, entries: list[dict[str, Any]]) -> Table:
 
 
 def _parts(report: Report) -> Table:
-    known = {report.component, "chains", "found", "shared", "words", "negative_words"}
+    known = {report.component, "name", "chains", "found", "shared", "words", "negative_words"}
     told_of = report.parts[0] if report.parts else {}
     names = [name for name, value in told_of.items() if name not in known and not isinstance(value, list)]
-    columns = [report.component, *names, "found", "chains", "shared", "kind"]
+    columns = [report.component, "name", *names, "found", "chains", "shared", "kind"]
     rows = []
     for place in report.by_size():
         part = report.parts[place]
         sizes = [significant(part[name]) for name in names]
         told = [part["found"], part["chains"], part["shared"], report.kinds[place]]
-        rows.append([place, *sizes, *told])
+        name = part.get("name")
+        rows.append([place, None if name is None else cut(name), *sizes, *told])
     return Table(f"{report.component}s", columns, rows)
 
 
@@ -132,6 +134,34 @@ def _documents(report: Report) -> Table:
             row += [component, *(_thousandths(float(values[place, component])) for values in ends)]
         rows.append(row + [None] * (len(columns) - len(row)))
     return Table("documents", columns, rows)
+
+
+def _document_fields(report: Report) -> Table:
+    """Who the documents are: their ids, and what else is told of them."""
+    documents, names = report.documents, list(report.documents.fields)
+    ids = [None] * len(documents.numbers) if documents.ids is None else documents.ids
+    if documents.ids is None and not names:
+        return Table("document_fields", [], [])
+    rows = [
+        [number, cut(ids[at])] + [_value(documents.fields[name][at]) for name in names]
+        for at, number in enumerate(documents.numbers.tolist())
+    ]
+    return Table("document_fields", ["document", "id", *map(cut, names)], rows)
+
+
+def _groups(report: Report, number: int, told: Prevalence) -> Table:
+    """Shares in groups, and their differences from the group that they are compared with."""
+    name, numbers = report.component, ("mean", "low", "high")
+    columns = [name, cut(told.field), "documents", *numbers, "reference"]
+    columns += [f"difference_{end}" for end in numbers] + ["difference_p_above_0"]
+    rows = []
+    for effect in told.effects:
+        for group in effect["groups"]:
+            change = group["difference"] or {}
+            row = [effect[name], cut(group["group"]), group["documents"]]
+            row += [*(significant(group[end]) for end in numbers), cut(effect["reference"])]
+            rows.append(row + [significant(change.get(end)) for end in (*numbers, "p_above_0")])
+    return Table(f"groups_{number + 1}", columns, rows)
 
 
 def _thousandths(value: float) -> float | None:

@@ -11,6 +11,8 @@
       ...weights.map((value, at) => (at % 4 === 0 ? value : value < 0 ? null : value / 1000)),
     ]);
   }
+  const fields = data.tables.document_fields;
+  if (fields) fields.rows = packed.rows.map(([number], at) => [number, ...fields.of_columns.map((column) => column[at])]);
   const name = data.component;
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   // What could steer the order of letters, or is no letter, is written out.
@@ -120,6 +122,12 @@
     const size = 25, rows = documents.rows, parts = document.getElementById("document-part");
     const search = document.getElementById("document-search"), how = document.getElementById("document-told");
     const labels = new Map([...parts.options].map((option) => [option.value, option.textContent]));
+    // What else is told of a document: its id and its fields, by its number.
+    const beside = new Map((fields?.rows ?? []).map((row) => {
+      const told = row.slice(2).map((value, at) => value === null || value === "" ? null : `${fields.columns[at + 2]} ${value}`);
+      return [row[0], [row[1], ...told].filter((text) => text !== null && text !== undefined && text !== "")];
+    }));
+    const whole = (row) => [row[1], ...(beside.get(row[0]) ?? [])].join(" ").toLowerCase();
     let page = 0, found = rows;
     const shares = (row) => {
       const told = [];
@@ -131,6 +139,8 @@
     const line = (row) => {
       const made = element("tr"), first = element("td"), last = element("td", undefined, "shares");
       first.append(element("bdi", visible(row[1])));
+      const more = (beside.get(row[0]) ?? []).filter((text) => text !== row[1]);
+      if (more.length) first.append(element("bdi", visible(more.join(" · ")), "beside"));
       made.append(first, element("td", row[2], row[2] === "certain" ? "" : "tie"), last);
       for (const [place, mean, low, high] of shares(row)) {
         const share = element("span"), link = element("a", labels.get(String(place)) ?? data.others[place] ?? `other ${name}s`);
@@ -154,7 +164,7 @@
       const text = search.value.trim().toLowerCase(), part = parts.value === "" ? null : Number(parts.value);
       found = rows.filter((row) => (!how.value || row[2] === how.value)
         && (part === null || shares(row).some((share) => share[0] === part))
-        && String(row[1]).toLowerCase().includes(text));
+        && (!text || whole(row).includes(text)));
       if (part !== null) {
         const weight = (row) => shares(row).find((share) => share[0] === part)[1];
         found.sort((a, b) => weight(b) - weight(a));

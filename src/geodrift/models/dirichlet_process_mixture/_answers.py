@@ -17,7 +17,8 @@ from geodrift.models.dirichlet_process_mixture.evaluation._membership import mem
 from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
-from geodrift.models.kit._component_answers import ComponentAnswers, Draws
+from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._verdict import Verdict
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
@@ -70,6 +71,14 @@ class DirichletProcessAnswers(ComponentAnswers):
             "nats_of_one_draw": -float(logs.mean()),
             "documents": rows.shape[0],
         }
+
+    def scores_of_documents(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+        """Log density of each row, of the draws' average."""
+        del seed
+        logs = under_draws(rows, draws, float(run.config["settings"]["cluster_word_prior"]))
+        return averaged(logs), np.ones(rows.shape[0])
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """One line."""

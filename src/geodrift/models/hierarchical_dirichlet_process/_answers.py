@@ -14,7 +14,8 @@ from geodrift.models.hierarchical_dirichlet_process._chain import Chain
 from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._answers import Findings
-from geodrift.models.kit._component_answers import Draws, flat
+from geodrift.models.kit._component_answers import flat
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._verdict import Verdict
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -24,6 +25,7 @@ from geodrift.models.topics._answers import TopicAnswers
 from geodrift.models.topics._topic_scores import topic_scores
 
 TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
+OTHERS = "other topics"  # the last column of `transform`
 
 
 def law_of_topics(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
@@ -111,6 +113,18 @@ class HierarchicalAnswers(TopicAnswers):
         return lambda rows: _places.with_intervals(
             document_mixtures(rows, *draws, seed=seed, told=told), agreed
         )
+
+    def scores_of_documents(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+        """Log likelihood of each document's held-out words under all topics, and their number."""
+        found = completion_perplexity(rows, *as_lda(draws), seed=seed)
+        return found.document_log_likelihood, found.document_held_out_tokens.astype(np.float64)
+
+    def other_columns(self, run: Run) -> list[str]:
+        """Topics that are not told of."""
+        del run
+        return [OTHERS]
 
     def to_datatree(self, run: Run) -> Any:
         """The topics that are told of, in one order, beside all numbers of the draws."""

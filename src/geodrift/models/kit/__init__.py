@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._allowed import YesNo as YesNo
     from geodrift.models.kit._answers import Answers as Answers
     from geodrift.models.kit._chain import ModelChain as ModelChain
+    from geodrift.models.kit._comparison import Comparison as Comparison
     from geodrift.models.kit._document_weights import weight_blocks as weight_blocks
     from geodrift.models.kit._facade import Facade as Facade
     from geodrift.models.kit._held_out import HeldOutScore as HeldOutScore
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._runs import document_rows as document_rows
     from geodrift.models.kit._runs import fit as fit
     from geodrift.models.kit._runs import make_chains as make_chains
+    from geodrift.models.kit._runs import start_of as start_of
     from geodrift.models.kit._settings import ModelSettings as ModelSettings
     from geodrift.models.kit._settings import Setting as Setting
     from geodrift.models.kit._settings import setting as setting

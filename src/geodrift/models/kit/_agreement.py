@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
+from threadpoolctl import threadpool_limits
 
 from geodrift.models.kit._alignment import (
     Directions,
@@ -79,6 +80,13 @@ def agreement(
         draws: Components of each chain, in any order in each draw; one chain is held at a time.
         directions: Function from the components of one draw to their directions.
     """
+    # The products are small: several threads, which wait for each other, would take ten times as long where
+    # other processes work.
+    with threadpool_limits(1, "blas"):
+        return _agreement(draws, directions)
+
+
+def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directions) -> Agreement:
     of_chains, of_means = [], []
     for chain in draws:
         of_chains.append(common_order(chain, directions))

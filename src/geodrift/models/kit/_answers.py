@@ -145,17 +145,32 @@ class Answers(abc.ABC):
         """
         raise InputError(f"run {run.path} is of {self.model.title}, of which there are no effects of groups")
 
+    def names(self, run: Run) -> dict[int, str]:
+        """What components were called with `rename`, by their numbers."""
+        del run
+        return {}
+
+    def rename(self, run: Run, number: int, name: str | None) -> None:
+        """Keep a name of a component beside the run; None takes it away.
+
+        Raises:
+            InputError: There is no such component, the name is empty or too long, or the model has none.
+        """
+        raise InputError(f"run {run.path} is of {self.model.title}, whose parts have no names of their own")
+
     @abc.abstractmethod
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The draws as plain arrays, with what is needed to read them."""
 
     @abc.abstractmethod
-    def report(self, run: Run, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
+    def report(self, run: Run, **asked: Any) -> Report:
         """All that a run has to tell, for readers: `Report.save` writes it as a page.
 
         Args:
             run: The run.
-            top: Words of a component.
-            documents: Documents whose weights are told, at most; 0 does without the corpus.
-            seed: Of what the documents' weights, their scores and their choice draw.
+            asked: ``top``, words of a component (15); ``documents`` whose weights are told, at most (2,000; 0
+                does without the corpus); ``seed`` of what the documents' weights, their scores and their
+                choice draw (0); ``by``, fields that make groups whose shares are compared (None: a time or
+                else a group, where the documents have them); ``title`` and ``text``, the fields of titles and
+                of texts; ``progress``, which is told how many pieces are done, of how many, and what goes on.
         """

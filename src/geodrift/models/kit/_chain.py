@@ -1,5 +1,8 @@
 """A chain of a model: a chain on the host that tells what it samples."""
 
+import numpy as np
+from jaxtyping import Float
+
 from geodrift.driver import HostChain, Shares
 from geodrift.models.kit._settings import ModelSettings
 
@@ -15,6 +18,19 @@ class ModelChain(HostChain):
 
     settings: ModelSettings
     counted_length: int = 1
+
+    def start_from(self, topics: Float[np.ndarray, "J V"]) -> None:
+        """Begin at these components, of which there may be fewer than the model has; before the first step.
+
+        A start is no prior: warm-up follows, and the law of the draws is that of the posterior.
+
+        Args:
+            topics: Probabilities of words, or unit vectors.
+
+        Raises:
+            ValueError: There are more of them than the model has, or the model starts as it does.
+        """
+        raise ValueError("this model takes no topics to start from")
 
     @property
     def shares(self) -> Shares:  # type: ignore[override]

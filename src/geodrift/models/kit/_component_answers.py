@@ -1,23 +1,25 @@
 """Answers of models of components that have no order of their own, such as topics or clusters."""
 
 import abc
+import dataclasses
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from geodrift._errors import InputError
 from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
-from geodrift.models.kit._answers import Answers, Findings
+from geodrift.models.kit._answers import Findings
+from geodrift.models.kit._component_names import means_of, named, names_of, read_names, write_name
+from geodrift.models.kit._component_scores import ComponentScores, Draws
 from geodrift.models.kit._datatree import component_datatree
-from geodrift.models.kit._report_run import report_of_run
+from geodrift.models.kit._report_run import Asked, report_of_run
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
+from geodrift.models.kit._told_apart import told_apart
 from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.report import Report
@@ -25,32 +27,20 @@ from geodrift.report import Report
 if TYPE_CHECKING:
     import xarray as xr
 
-Draws = Mapping[str, np.ndarray]
-"""Stored variables by name, [draw, ...]."""
 
-
-class ComponentAnswers(Answers):
+class ComponentAnswers(ComponentScores):
     """Of a model whose posterior is the same under any permutation of its components, which weigh words.
 
     Attributes:
-        variable: The stored variable by which components are told apart, [component, word]. Every variable
-            whose first dimension is `Model.component` has an entry for each of them.
         signed: Whether components are unit vectors, in which the weights of words have a sign.
         sizes: The stored variable that says which share of the documents each component has, where draws
             have it.
-        evaluation_draws: Draws that `evaluate` uses unless told otherwise, at most; None: all.
+        tells_groups: Whether `group_shares` tells the shares of components in groups of documents.
     """
 
-    variable: ClassVar[str]
     signed: ClassVar[bool] = False
     sizes: ClassVar[str]
-    evaluation_draws: ClassVar[int | None] = None
-
-    @abc.abstractmethod
-    def score(
-        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int, options: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Held-out scores under some draws; ``options`` are those of `evaluate`."""
+    tells_groups: ClassVar[bool] = False
 
     @abc.abstractmethod
     def mixtures(
@@ -95,12 +85,35 @@ class ComponentAnswers(Answers):
         return aligned(draws, self.variable, directions_of(self.signed))
 
     def summarise(self, run: Run, top: int) -> Findings:
-        """Each component's words and size, with intervals where enough chains have found it."""
+        """Each component's words and size, with intervals where enough chains have found it.
+
+        Beside them ``apart``, the words that tell it apart from the others (see `told_apart`), and ``name``,
+        what it was called with `geodrift rename`, or None.
+        """
         draws, agreed = self.aligned(run)
         topics, words, name = draws[self.variable], self.vocabulary(run) or [], self.model.component
-        sizes = draws.get(self.sizes)
+        sizes, means = draws.get(self.sizes), self._means(draws, agreed)
         found = component_words(topics, words, top, name, agreed=agreed, signed=self.signed, sizes=sizes)
-        return Findings(found, self._verdict(run, agreed))
+        shares = np.array([part.get("size", 1.0) for part in found])
+        apart = told_apart(means, shares, words, top)
+        found = [part | {"apart": own} for part, own in zip(found, apart, strict=True)]
+        return Findings(named(found, names_of(run, means, self.signed), name), self._verdict(run, agreed))
+
+    def _means(self, draws: Draws, agreed: Agreement) -> Float[np.ndarray, "K V"]:
+        """Mean weights of each component, over the chains that have found it."""
+        return means_of(self.map_draws(draws)[self.variable], agreed)
+
+    def names(self, run: Run) -> dict[int, str]:
+        """See `Answers.names`."""
+        if not read_names(run):
+            return {}
+        draws, agreed = self.aligned(run)
+        return names_of(run, self._means(draws, agreed), self.signed)
+
+    def rename(self, run: Run, number: int, name: str | None) -> None:
+        """See `Answers.rename`."""
+        draws, agreed = self.aligned(run)
+        write_name(run, self._means(draws, agreed), self.signed, number, name)
 
     def verdict(self, run: Run) -> Verdict:
         """How far the chains agree on the components and on every number that is stored of a draw."""
@@ -114,7 +127,8 @@ class ComponentAnswers(Answers):
         return {str(name): array.values for name, array in posterior.items() if array.ndim == 2}
 
     def _verdict(self, run: Run, agreed: Agreement) -> Verdict:
-        return verdict_of(agreed, self.numbers(run), self.model.component)
+        found = verdict_of(agreed, self.numbers(run), self.model.component)
+        return dataclasses.replace(found, start=run.config.get("start"))
 
     def summary_text(self, found: Findings) -> str:
         """The verdict, and one table a component."""
@@ -124,31 +138,6 @@ class ComponentAnswers(Answers):
         """A few lines a component, what their numbers are, and the verdict."""
         lines = component_lines(found.parts, self.model.component, width)
         return f"{lines}\n\n{LEGEND}\n\n{paragraphs(str(found.verdict), width)}"
-
-    def evaluate(
-        self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int, **options: Any
-    ) -> dict[str, Any]:
-        """The model's held-out scores under the last ceil(N / chains) draws of each chain.
-
-        Raises:
-            InputError: There are not so many draws.
-        """
-        posterior = run.draws["posterior"].to_dataset()
-        chains, length = posterior[self.variable].shape[:2]
-        if num_draws is None:
-            num_draws = min(self.evaluation_draws or chains * length, chains * length)
-        if not 1 <= num_draws <= chains * length:
-            raise InputError(f"the run has {chains * length} draws, {num_draws} were asked for")
-        length = math.ceil(num_draws / chains)
-        draws = {
-            str(name): array[:, -length:].values.reshape(-1, *array.shape[2:])
-            for name, array in posterior.data_vars.items()
-        }
-        return self.score(run, rows, draws, seed=seed, options=options) | {
-            f"{self.model.component}_draws": chains * length,
-            "chains": chains,
-            f"{self.model.component}_draws_per_chain": length,
-        }
 
     def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents; those of components that are not shared have no interval.
@@ -164,13 +153,14 @@ class ComponentAnswers(Answers):
         """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON.
 
         ``found`` [chain, component] says which chain has found a component, ``shared`` [component] whether
-        enough chains have.
+        enough chains have; ``names`` [component] what each was called with `geodrift rename`.
         """
         keys = ("model", "settings", "seed", "chains", "documents", "plan", "geodrift")
         told = json.dumps({key: run.config[key] for key in keys if key in run.config})
-        (draws, agreed), words = self.aligned(run), self.vocabulary(run)
+        (draws, agreed), words, names = self.aligned(run), self.vocabulary(run), self.names(run)
         named = {} if words is None else {"vocabulary": np.array(words, dtype=np.str_)}
-        about = {"found": agreed.found, "shared": agreed.shared} | named
+        called = np.array([names.get(place, "") for place in range(len(agreed.shared))], dtype=np.str_)
+        about = {"found": agreed.found, "shared": agreed.shared, "names": called} | named
         return flat(draws) | about | {"hyperparameters": np.array(told)}
 
     def checks(self, run: Run, rows: VectorRows, draws: Draws, *, seed: int) -> list[dict[str, Any]] | None:
@@ -189,9 +179,9 @@ class ComponentAnswers(Answers):
         del run, rows, draws, seed
         return None
 
-    def report(self, run: Run, *, top: int = 15, documents: int = 2000, seed: int = 0) -> Report:
+    def report(self, run: Run, **asked: Any) -> Report:
         """See `Answers.report`; numbers are those of `summarise`, `transform` and `evaluate`."""
-        return report_of_run(self, run, top=top, documents=documents, seed=seed)
+        return report_of_run(self, run, Asked(**asked))
 
     def to_datatree(self, run: Run) -> "xr.DataTree":
         """All draws, the components in one order, and by which chains each was found: `component_datatree`.

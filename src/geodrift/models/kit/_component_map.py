@@ -8,6 +8,7 @@ two axes: how its places scatter says how far a place is known.
 
 import numpy as np
 from jaxtyping import Float
+from threadpoolctl import threadpool_limits
 
 from geodrift.models.kit._agreement import LEAST_COSINE, Agreement
 from geodrift.models.kit._alignment import directions_of
@@ -29,6 +30,11 @@ def component_map(draws: Float[np.ndarray, "C N K V"], agreed: Agreement, signed
         agreed: How far the chains agree.
         signed: Whether components are unit vectors.
     """
+    with threadpool_limits(1, "blas"):  # see `agreement`
+        return _map(draws, agreed, signed)
+
+
+def _map(draws: Float[np.ndarray, "C N K V"], agreed: Agreement, signed: bool) -> ComponentMap:
     directions = directions_of(signed)
     number, length = draws.shape[2], draws.shape[1]
     chosen = np.linspace(0, length - 1, min(DRAWS_OF_A_CHAIN, length)).astype(int)

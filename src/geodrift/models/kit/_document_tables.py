@@ -3,6 +3,7 @@
 from typing import Any
 
 from geodrift._terminal import visible
+from geodrift.models.kit._tables import by_size, heading
 
 TITLE = 60  # characters that are shown
 
@@ -10,8 +11,8 @@ TITLE = 60  # characters that are shown
 def leading_text(found: list[dict[str, Any]], component: str) -> str:
     """The same as lines of a table for each component."""
     lines = []
-    for told in found:
-        lines.append(f"{component} {told[component]}: {' '.join(map(visible, told['words']))}")
+    for told in by_size(found):
+        lines.append(f"{heading(told, component)}: {' '.join(map(visible, told['words']))}")
         for document in told["documents"]:
             interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
             title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))

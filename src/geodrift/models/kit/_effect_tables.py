@@ -3,13 +3,14 @@
 from typing import Any
 
 from geodrift._terminal import visible
+from geodrift.models.kit._tables import by_size, heading
 
 
 def effect_text(found: list[dict[str, Any]], component: str, field: str) -> str:
     """The same as lines, a table for each component."""
     lines = []
-    for told in found:
-        lines.append(f"{component} {told[component]}: {' '.join(map(visible, told['words']))}")
+    for told in by_size(found):
+        lines.append(f"{heading(told, component)}: {' '.join(map(visible, told['words']))}")
         reference = visible(told["reference"])
         width = min(30, max([len(visible(group["group"])) for group in told["groups"]] + [len(field)]))
         head = f"  {visible(field)[:width]:<{width}}  documents  share  90% interval"

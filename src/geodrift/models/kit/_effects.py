@@ -9,6 +9,7 @@ from jaxtyping import Float
 from geodrift._errors import InputError
 from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Run
+from geodrift.models.kit._answers import Answers
 from geodrift.models.kit._documents_looked_at import documents_looked_at
 from geodrift.models.kit._groups import Groups
 from geodrift.models.kit._model import Model
@@ -27,6 +28,7 @@ def effects(
     reference: str | None = None,
     most: int = 20_000,
     seed: int = 0,
+    answers: Answers | None = None,
     progress: Callable[[int, int, str], object] = lambda done, total, what: None,
 ) -> list[dict[str, Any]]:
     """Mean shares of each component in each group, and how they differ.
@@ -39,6 +41,7 @@ def effects(
         reference: The group with which the others are compared; None: the first.
         most: Documents that are looked at; of a larger corpus so many at random.
         seed: Of the choice and of the draws.
+        answers: Of the model, which may have read the draws already; None: new ones.
         progress: Told how many groups are done, and of how many.
 
     Returns:
@@ -53,8 +56,8 @@ def effects(
     if reference is not None and reference not in names:
         raise InputError(f"reference {reference!r} is no group (groups: {', '.join(names[:20])})")
     chosen = documents_looked_at(corpus.num_documents, most, seed)
-    answers = model.answers()
-    progress(0, len(names), "reading the draws")
+    answers = model.answers() if answers is None else answers
+    progress(0, 0, "reading the draws")
     parts = answers.summarise(run, WORDS).parts
     shares_of, shared = answers.group_shares(run, seed=seed)
     draws = []
@@ -95,7 +98,8 @@ def _told(
             | _summary(of_groups[group], shared)
             | {"difference": difference}
         )
-    found = {model.component: place, "words": [entry["word"] for entry in part.get("words", [])]}
+    found = {model.component: place} | {key: part[key] for key in ("name", "size") if key in part}
+    found |= {"words": [entry["word"] for entry in part.get("words", [])]}
     found |= {"shared": shared, "reference": groups.names[reference], "groups": told}
     if groups.centres is not None:
         found["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)

@@ -96,10 +96,19 @@ class Facade(TransformerMixin, BaseEstimator):
             raise ValueError(f"vocabulary must be {self.n_features_in_} words, got {len(vocabulary)}")
         return [str(word) for word in vocabulary]
 
-    def _chains(self, chain_type: Callable[..., C], corpus: MatrixCorpus, settings: ModelSettings) -> list[C]:
-        """The chains of `fit` at their start."""
+    def _chains(
+        self,
+        chain_type: Callable[..., C],
+        corpus: MatrixCorpus,
+        settings: ModelSettings,
+        start: Float[np.ndarray, "C J V"] | None = None,
+    ) -> list[C]:
+        """The chains of `fit` at their start; see `make_chains`."""
         seed = self._seed()
-        return [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        chains = [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        for number, chain in enumerate(chains if start is not None else ()):
+            chain.start_from(start[number % len(start)])  # type: ignore[attr-defined]
+        return chains
 
     def _settings(self, **changes: Any) -> Any:
         """The settings that the parameters say, some of them changed; checked."""

@@ -88,4 +88,5 @@ def _told(
             | {name: None if np.isnan(value) else value for name, value in ends.items()}
         )
     words = [entry["word"] for entry in part.get("words", [])]
-    return {model.component: place, "words": words, "documents": found}
+    told = {key: part[key] for key in ("name", "size") if key in part}
+    return {model.component: place} | told | {"words": words, "documents": found}

@@ -59,6 +59,7 @@ class Model:
         ladder_defaults: Settings of such a comparison that are not those of a fit.
         reads: What documents are: rows of counts ("counts"), or of real numbers ("vectors").
         document: What one of them is called.
+        takes_start: Whether a run can begin at given components; see `ModelChain.start_from`.
         may_be_negative: Whether documents may have negative entries under given settings.
         cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
             None where they can, and its chains take a ``team``.
@@ -81,6 +82,7 @@ class Model:
     ladder_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     reads: Literal["counts", "vectors"] = "counts"
     document: str = "document"
+    takes_start: bool = False
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process
     memory_of_a_step: float = 2.0

@@ -72,13 +72,13 @@ def _in_chain(
     nearest = int((others @ own[place]).argmax())
     if others[nearest] @ own[place] > threshold:
         return
-    two, _ = _best_pair(own[place], others, nearest, directions)
-    one, partner = _best_pair(others[nearest], own, place, directions)
+    two, _ = best_pair(own[place], others, nearest, directions)
+    one, partner = best_pair(others[nearest], own, place, directions)
     if max(two, one) > threshold:
         yield ("split", None) if two >= one else ("merged", partner)
 
 
-def _best_pair(
+def best_pair(
     whole: Float[np.ndarray, " V"], parts: Float[np.ndarray, "K V"], first: int, directions: Directions
 ) -> tuple[float, int]:
     """The largest cosine of a mixture of one part and another with the whole, and which the other is."""

@@ -28,6 +28,7 @@ def weighed_documents(
     vocabulary: Sequence[str] | None,
     of: int,
     others: Sequence[str] = (),
+    texts: Sequence[str | None] = (),
 ) -> Documents:
     """Documents with the words of those that lead a component, where they have words.
 
@@ -39,6 +40,7 @@ def weighed_documents(
         vocabulary: V words, or None.
         of: Number of all documents.
         others: See `Documents`.
+        texts: Beginnings of the texts, of which those of leading documents are told.
     """
     found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {}, others)
     if vocabulary is None or isinstance(counts, np.ndarray):
@@ -51,4 +53,4 @@ def weighed_documents(
         words = counts.indices[start:end]
         order = np.argsort(-counts.data[start:end] * rare[words], kind="stable")[:WORDS]
         found.words[at] = [vocabulary[word] for word in words[order]]
-    return found
+    return found._replace(texts={at: str(texts[at]) for at in leading if texts and texts[at]})

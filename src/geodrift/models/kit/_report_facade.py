@@ -15,6 +15,8 @@ from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.report import Documents, Entry, Report
 
+BEGINNING = 1000  # characters of a text, as a corpus keeps them
+
 
 def report_of_estimator(
     estimator: Any,
@@ -27,6 +29,7 @@ def report_of_estimator(
     title: str | None,
     component: str = "topic",
     more: Mapping[str, Any] = MappingProxyType({}),
+    texts: Sequence[str] | None = None,
 ) -> Report:
     """A report of a fitted estimator.
 
@@ -43,13 +46,17 @@ def report_of_estimator(
         component: What a component is called.
         more: Fields of the report: ``traces``, ``numbers``, ``document`` and others; ``others`` of its
             documents.
+        texts: Of the documents, of which the beginnings of those that lead are told, or None.
+
+    Raises:
+        ValueError: There is not a name, or a text, for each document.
     """
     others, fields = more.get("others", ()), {name: more[name] for name in more if name != "others"}
     verdict, kind = verdict_of(agreed, estimator._numbers(), component), type(estimator).__name__
     told, checks = None, None
     if documents is not None:
         called = more.get("document", "document")
-        told = _documents(estimator, documents, names, vocabulary, called, others)
+        told = _documents(estimator, documents, names, texts, vocabulary, called, others)
         checks = estimator._checks(documents, vocabulary)
     settings = [
         Entry("Settings", name.replace("_", " "), str(value))
@@ -76,18 +83,21 @@ def _documents(
     estimator: Any,
     documents: Any,
     names: Sequence[str] | None,
+    texts: Sequence[str] | None,
     vocabulary: Sequence[str] | None,
     called: str,
     others: Sequence[str],
 ) -> Documents:
-    """The documents with their weights.
-
-    Raises:
-        ValueError: There is not a name for each.
-    """
+    """The documents with their weights; see `report_of_estimator`."""
     counts = documents if vocabulary is None else sp.csr_matrix(documents)
     weights, number = estimator.transform_with_intervals(documents), counts.shape[0]
     titles = [f"{called} {place}" for place in range(number)] if names is None else list(map(str, names))
-    if len(titles) != number:
-        raise ValueError(f"names must have one name for each of the {number} documents, got {len(titles)}")
-    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, number, others)
+    for what, given in (("name", titles), ("text", texts)):
+        if given is not None and len(given) != number:
+            raise ValueError(
+                f"{what}s must have one {what} for each of the {number} documents, got {len(given)}"
+            )
+    beginnings = [] if texts is None else [str(text)[:BEGINNING] for text in texts]
+    return weighed_documents(
+        np.arange(number), titles, counts, weights, vocabulary, number, others, beginnings
+    )

@@ -1,19 +1,22 @@
 """The report of a run: what its answers say, as plain data."""
 
 import platform
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from geodrift import __version__
+from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Run
 from geodrift.models.kit._document_names import document_names
+from geodrift.models.kit._effects import effects
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._report_documents import chosen_documents, weighed_documents
+from geodrift.models.kit._report_fields import ReportFields, report_fields
 from geodrift.models.kit._report_parts import kinds_of, of_draws
 from geodrift.models.kit._runs import corpus_of
-from geodrift.report import Documents, Entry, Report
+from geodrift.report import Entry, Prevalence, Report
 
 if TYPE_CHECKING:
     from geodrift.models.kit._component_answers import ComponentAnswers
@@ -22,15 +25,28 @@ if TYPE_CHECKING:
 _TOLD = ("held_out", "configurational_temperature")
 
 
-def report_of_run(answers: "ComponentAnswers", run: Run, *, top: int, documents: int, seed: int) -> Report:
+class Asked(NamedTuple):
+    """What a report is to tell; see `Answers.report`."""
+
+    top: int = 15
+    documents: int = 2000
+    seed: int = 0
+    by: Sequence[str] | None = None
+    title: str | None = None
+    text: str | None = None
+    progress: Callable[[int, int, str], object] = lambda done, total, what: None
+
+
+def report_of_run(answers: "ComponentAnswers", run: Run, asked: Asked) -> Report:
     """See `Answers.report`."""
     model, vocabulary = answers.model, answers.vocabulary(run)
+    asked.progress(0, 0, "reading the draws")
     draws, agreed = answers.aligned(run)
-    found = answers.summarise(run, top)
+    found = answers.summarise(run, asked.top)
     told = of_draws(
         answers.map_draws(draws), answers.variable, agreed, found.parts, vocabulary, answers.signed
     )
-    asked = _documents(answers, run, draws, documents, seed) if documents else {}
+    of_corpus = _of_corpus(answers, run, draws, asked) if asked.documents else {}
     return Report(
         title=run.path.resolve().name,
         model=model.title,
@@ -47,30 +63,63 @@ def report_of_run(answers: "ComponentAnswers", run: Run, *, top: int, documents:
         history=_history(run),
         settings=_settings(run, model),
         **told,
-        **asked,
+        **of_corpus,
     )
 
 
-def _documents(
-    answers: "ComponentAnswers", run: Run, draws: Mapping[str, np.ndarray], most: int, seed: int
+def _of_corpus(
+    answers: "ComponentAnswers", run: Run, draws: Mapping[str, np.ndarray], asked: Asked
 ) -> dict[str, Any]:
-    """What needs the corpus: the mixtures of documents, checks, the score of those set aside."""
+    """What needs the corpus: the mixtures of documents, checks, groups, the score of those set aside."""
+    asked.progress(0, 0, "reading the corpus")
     corpus = corpus_of(run)
+    fields = report_fields(corpus.documents, asked.by, asked.title, asked.text)
     fitted, scored = np.arange(corpus.num_documents), {}
     if run.config["held_out"]:
+        asked.progress(0, 0, "scoring documents")
         view, aside = corpus.split(run.config["held_out"], run.config["seed"])
         fitted = view.documents
-        scores = answers.evaluate(run, answers.rows(run, aside), num_draws=None, seed=seed)
+        scores = answers.evaluate(run, answers.rows(run, aside), num_draws=None, seed=asked.seed)
         scored = {"scores": scores, "scores_told": answers.sentence(scores)}
-    numbers = fitted[chosen_documents(len(fitted), most, seed)]
+    numbers = fitted[chosen_documents(len(fitted), asked.documents, asked.seed)]
     counts = corpus.rows(numbers)
     rows = answers.rows(run, counts)
-    weights = answers.transform(run, rows, seed=seed)
-    names = document_names(corpus, numbers.tolist(), answers.model.document)
+    asked.progress(0, 0, "weighing documents")
+    weights = answers.transform(run, rows, seed=asked.seed)
+    who, known = corpus.identities(numbers), corpus.documents is not None
+    texts = [document.fields.get(fields.text) for document in who] if fields.text else []
+    names = document_names(who, fields.title, known=known, called=answers.model.document)
     vocabulary, others = answers.vocabulary(run), answers.other_columns(run)
-    told: Documents = weighed_documents(numbers, names, counts, weights, vocabulary, len(fitted), others)
-    checks = answers.checks(run, rows, draws, seed=seed)
-    return scored | {"documents": told, "checks": checks}
+    told = weighed_documents(numbers, names, counts, weights, vocabulary, len(fitted), others, texts)
+    if known:
+        shown = {name: [document.fields.get(name) for document in who] for name in fields.shown}
+        told = told._replace(ids=[document.id for document in who], fields=shown)
+    asked.progress(0, 0, "checking components")
+    checks = answers.checks(run, rows, draws, seed=asked.seed)
+    groups = _prevalence(answers, run, corpus, fields, asked)
+    return scored | {"documents": told, "checks": checks, "prevalence": groups}
+
+
+def _prevalence(
+    answers: "ComponentAnswers",
+    run: Run,
+    corpus: Corpus | VectorSource,
+    fields: ReportFields,
+    asked: Asked,
+) -> list[Prevalence]:
+    """Shares in groups, of a model that tells them: others have none unless they are asked for by name."""
+    if not answers.tells_groups and asked.by is None:
+        return []
+    options: dict[str, Any] = {
+        "most": asked.documents,
+        "seed": asked.seed,
+        "answers": answers,
+        "progress": asked.progress,
+    }
+    return [
+        Prevalence(field, groups.centres, effects(run, answers.model, corpus, groups, **options))
+        for field, groups in fields.by.items()
+    ]
 
 
 def _history(run: Run) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView, VectorRows, VectorSource, VectorView
@@ -17,13 +17,19 @@ from geodrift.models.kit._model import KIND, Model
 if TYPE_CHECKING:
     from rich.console import Console
 
+START = "start.npy"
 FREQUENCIES = "document-frequencies.npy"
 CORPUS = "corpus"
 VOCABULARY = "vocabulary.txt"
 
 
 def make_chains(
-    model: Model, config: dict[str, Any], corpus: Corpus | VectorSource, team: Team | None = None
+    model: Model,
+    config: dict[str, Any],
+    corpus: Corpus | VectorSource,
+    team: Team | None = None,
+    *,
+    start: Float[np.ndarray, "C J V"] | None = None,
 ) -> list[ModelChain]:
     """The chains of a run as at its start: a function of the config and the corpus.
 
@@ -32,6 +38,7 @@ def make_chains(
         config: `settings`, `seed`, `chains` and `held_out`, the number of documents set aside for scoring.
         corpus: All documents, those set aside included, of the kind that the model `reads`.
         team: Processes that take the steps together, each of which makes the chains; or None.
+        start: Components to begin at, one set or one for each chain; None: those that the model finds.
 
     Raises:
         ValueError: Settings outside what is allowed, or a corpus that the model cannot take.
@@ -44,10 +51,14 @@ def make_chains(
         aside = None  # process 0 scores
     settings, answers = model.settings_type.from_dict(config["settings"]), model.answers()
     shared = {} if team is None else {"team": team}
-    return [
+    chains = [
         answers.chain(training, settings, seed=config["seed"], chain=chain, held_out=aside, **shared)
         for chain in range(config["chains"])
     ]
+    if start is not None:
+        for number, chain in enumerate(chains):
+            chain.start_from(start[number % len(start)])
+    return chains
 
 
 def create_run(
@@ -56,15 +67,21 @@ def create_run(
     config: dict[str, Any],
     corpus: Corpus | VectorSource,
     chains: Sequence[ModelChain],
+    start: Float[np.ndarray, "C J V"] | None = None,
 ) -> Run:
     """A run directory for chains from `make_chains`; a corpus in memory is saved inside it.
+
+    Components that the chains begin at are kept too, since a run may be killed before its first checkpoint;
+    `config` says under ``start`` what they are of.
 
     Raises:
         InputError: Vectors are in memory and not in a file.
     """
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
     dimension = "coordinate" if isinstance(corpus, VectorSource) else "word"
-    header = {name: config[name] for name in ("seed", "chains", "held_out")} | {
+    told = {} if start is None else {"start": {"from": config["start"], "sets": len(start)}}
+    header = {name: config[name] for name in ("seed", "chains", "held_out")} | told
+    header |= {
         "kind": KIND,
         "model": model.name,
         "settings": chains[0].settings.to_dict(),
@@ -78,6 +95,8 @@ def create_run(
             return {"corpus": _place_of_vectors(corpus)}
         if isinstance(training, Corpus | CorpusView):
             np.save(folder / FREQUENCIES, frequencies_of(training))
+        if start is not None:
+            np.save(folder / START, start)
         inside = corpus.save(folder / CORPUS) if corpus.path is None else corpus
         place = CORPUS if corpus.path is None else str(corpus.path.resolve())
         return {"corpus": {"path": place, "checksum": inside.checksum}}
@@ -90,6 +109,11 @@ def _place_of_vectors(vectors: VectorSource) -> dict[str, Any]:
     if vectors.path is None:
         raise InputError("the vectors are in memory: save them by numpy.save, and open the file")
     return {"reads": "vectors", "path": str(vectors.path.resolve()), "checksum": vectors.checksum}
+
+
+def start_of(run: Run) -> Float[np.ndarray, "C J V"] | None:
+    """The components that a run's chains begin at, where they were given."""
+    return np.load(run.file(START), allow_pickle=False) if "start" in run.config else None
 
 
 def corpus_of(run: Run) -> Corpus | VectorSource:

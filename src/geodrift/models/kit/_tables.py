@@ -33,34 +33,47 @@ def paragraphs(text: str, width: int = 80) -> str:
 
 
 def component_tables(found: list[dict[str, Any]], component: str) -> str:
-    """One table a component: the words it favours, then those it avoids where weights have a sign.
+    """One table a component, the largest first: the words it favours, those it avoids, what tells it apart.
 
     Args:
         found: From `component_words`.
         component: What a component is called.
     """
     lines = []
-    for told in found:
+    for told in by_size(found):
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [component_head(told, component), *table, ""]
+        lines += [component_head(told, component), *table, *_apart(told), ""]
     return "\n".join(lines)
 
 
 def component_head(told: dict[str, Any], component: str, document: str = "document") -> str:
-    """What a component is called, its share of the documents, and by how many chains it was found."""
-    return f"{component} {told[component]}{_size(told, document)}{_found(told)}"
+    """Its number and name, its share of the documents, and by how many chains it was found."""
+    return f"{heading(told, component)}{_size(told, document)}{_found(told)}"
+
+
+def by_size(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Components with the largest share of the documents first; as they are where they have no sizes."""
+    return sorted(found, key=lambda told: -told.get("size", 0.0))
+
+
+def heading(told: dict[str, Any], component: str) -> str:
+    """The number of a component, which is the run's, and its name where it has one."""
+    name = told.get("name")
+    return f"{component} {told[component]}" + ("" if name is None else f' "{visible(name)}"')
 
 
 def component_lines(found: list[dict[str, Any]], component: str, width: int) -> str:
     """A few lines a component, weights as mean [low, high]; see `component_tables`."""
     paragraphs = []
-    for told in found:
+    for told in by_size(found):
         words = [
             f"{visible(e['word'])}\xa0{e['weight']:.2f}"
             + (f"\xa0[{e['low']:.2f},\xa0{e['high']:.2f}]" if e["low"] is not None else "")
             for e in told["words"]
         ]
         head = f"{component} {told[component]:>2}  "
+        if told.get("name"):
+            head += f'"{visible(told["name"])}"  '
         if "size" in told:
             head += f"{told['size']:5.1%}  "
         if told["chains"] > 1:
@@ -76,6 +89,16 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
         )
         paragraphs.append(text.replace("\xa0", " "))
     return "\n".join(paragraphs)
+
+
+def _apart(told: dict[str, Any]) -> list[str]:
+    """The words that tell a component apart, most of which may not be among its most frequent."""
+    words = [visible(entry["word"]) for entry in told.get("apart", ())]
+    if not words:
+        return []
+    text = f"set apart by: {', '.join(words)}"
+    lines = textwrap.wrap(text, 78, break_on_hyphens=False, break_long_words=False)
+    return [f"  {line}" for line in lines]
 
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:

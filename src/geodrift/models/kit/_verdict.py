@@ -29,6 +29,7 @@ class Verdict:
         relations: Components that are not shared and that other chains have in two, or as part of one.
         quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
             ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
+        start: What the chains began at, where that was given: ``from`` where, in how many ``sets``.
     """
 
     component: str
@@ -38,6 +39,7 @@ class Verdict:
     chance: float
     relations: list[Relation]
     quantities: dict[str, dict[str, Any]]
+    start: dict[str, Any] | None = None
 
     @property
     def shared(self) -> list[int]:
@@ -50,7 +52,7 @@ class Verdict:
         return dataclasses.asdict(self) | {"relations": relations, "shared": self.shared}
 
     def __str__(self) -> str:
-        return "\n".join(self._of_components() + self._of_quantities())
+        return "\n".join(self._of_components() + self._of_start() + self._of_quantities())
 
     def _of_components(self) -> list[str]:
         name, number = self.component, len(self.found)
@@ -79,6 +81,17 @@ class Verdict:
         if relation.kind == "split":
             return f"{name.capitalize()} {relation.place} is two {name}s in {chains}."
         return f"{name.capitalize()}s {relation.place} and {relation.partner} are one {name} in {chains}."
+
+    def _of_start(self) -> list[str]:
+        if self.start is None or self.chains == 1:
+            return []
+        told, name = self.start["from"], self.component
+        if self.start["sets"] < self.chains:
+            return [
+                f"The chains began at the same {name}s, of {told}: that they agree says nothing about chains"
+                " that begin elsewhere."
+            ]
+        return [f"Each chain began at {name}s of its own, of {told}."]
 
     def _of_quantities(self) -> list[str]:
         lines = []

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView, damage_of
 from geodrift.driver import repair, survey
-from geodrift.files import Damage
+from geodrift.files import Damage, read_sealed
+from geodrift.models.kit._component_names import NAMES
 from geodrift.models.kit._runs import CORPUS, FREQUENCIES, VOCABULARY, frequencies_of
 
 
@@ -24,7 +26,19 @@ def damage_of_run(path: Path) -> list[Damage]:
     place = (found.config or {}).get("corpus", {})
     if place.get("path") == CORPUS:
         damage += damage_of_corpus(path / CORPUS, place["checksum"])
-    return damage
+    return damage + _damage_of_names(path, found.config)
+
+
+def _damage_of_names(path: Path, config: dict[str, Any] | None) -> list[Damage]:
+    """What is wrong with the names that were given to components, if anything."""
+    if not (path / NAMES).is_file():
+        return []
+    try:
+        told = read_sealed(path / NAMES, "the names of a run")
+    except InputError:
+        return [Damage(path / NAMES, "is not as it was written")]
+    other = config is not None and told.get("run") != config["id"]
+    return [Damage(path / NAMES, "is of another run")] if other else []
 
 
 def damage_of_corpus(path: Path, expected: str | None = None) -> list[Damage]:
@@ -44,8 +58,15 @@ def repair_run(path: Path) -> list[str]:
     """Repair a run directory; see `geodrift.driver.repair`. Of a corpus no byte is changed.
 
     The vocabulary and the document frequencies are taken from the run's corpus where they are lost.
+    Names of components that are damaged are set aside.
     """
-    return repair(path, _from_corpus(path, survey(path).config))
+    config = survey(path).config
+    lines = repair(path, _from_corpus(path, config))
+    if _damage_of_names(path, config):
+        (path / "damaged").mkdir(exist_ok=True)
+        (path / NAMES).replace(path / "damaged" / NAMES)
+        lines.append(f"{NAMES} is in damaged/: name the components anew")
+    return lines
 
 
 def _from_corpus(path: Path, config: dict[str, Any] | None) -> Callable[[str], bytes | None]:

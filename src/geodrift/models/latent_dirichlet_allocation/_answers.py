@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._answers import Findings
-from geodrift.models.kit._component_answers import Draws, flat
+from geodrift.models.kit._component_answers import flat
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
@@ -25,6 +26,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import
     ChainScores,
     completion_by_chain,
 )
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     in_order_of,
@@ -43,6 +45,7 @@ class LatentDirichletAnswers(TopicAnswers):
     chain_type = Chain
     # A score takes 75 sweeps over the documents for each draw.
     evaluation_draws = 10
+    tells_groups = True
 
     def expected_topics(
         self, run: Run, topics: Float[np.ndarray, "N K V"]
@@ -74,6 +77,13 @@ class LatentDirichletAnswers(TopicAnswers):
             name: posterior[name][:, -length:].values for name in (*PRIORS, "topics") if name in posterior
         }
         return completion_by_chain(rows, draws["topics"], _prior(run, draws), seed=seed)
+
+    def scores_of_documents(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+        """Log likelihood of each document's held-out words, by document completion, and their number."""
+        found = completion_perplexity(rows, draws["topics"], _prior(run, draws), seed=seed)
+        return found.document_log_likelihood, found.document_held_out_tokens.astype(np.float64)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float
 
 from geodrift.distributed import Team
 from geodrift.driver import Variable
@@ -15,6 +16,7 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._sa
     DistributedCollapsedGibbs,
 )
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
+from geodrift.models.topics._given_topics import as_probabilities, check_given
 
 
 class Chain(MinibatchChain):
@@ -71,6 +73,13 @@ class Chain(MinibatchChain):
         """Find topics to start from."""
         if isinstance(self.move, CollapsedGibbs):
             self.move.prepare(self._order(0, self.source.num_documents))
+
+    def start_from(self, topics: Float[np.ndarray, "J V"]) -> None:
+        """See `ModelChain.start_from`; only a chain that keeps assignments starts from topics."""
+        check_given(topics, self.settings.n_topics)
+        if not isinstance(self.move, CollapsedGibbs):
+            raise ValueError(f"method {self.settings.method!r} takes no topics to start from: use 'gibbs'")
+        self.move.given = as_probabilities(topics)
 
     def draw(self) -> dict[str, np.ndarray]:
         """The present value of each variable."""

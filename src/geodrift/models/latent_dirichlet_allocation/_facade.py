@@ -124,19 +124,23 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
+    def fit(self, X: Any, y: None = None, *, start_from: Any = None) -> "LatentDirichletAllocation":
         """Sample the posterior of the topics; what was fitted before is forgotten.
 
         Args:
             X: Counts [D, V], sparse or dense, whole numbers; rows without a word are kept and say nothing.
             y: Ignored.
+            start_from: Topics to begin at, [topic, word] in X's columns, one set or one a chain; or a
+                fitted estimator, a model of gensim, tomotopy, BERTopic or scikit-learn, or the path of a run.
+                Words are matched by the names of X's columns. A start is no prior: the draws are those of the
+                posterior.
 
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
-        chains = self._chains(Chain, corpus, settings)
+        chains = self._chains(Chain, corpus, settings, self._start(start_from))
         steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
         draws = self._draws_of(chains, steps)
         self._forget()

@@ -22,6 +22,7 @@ MODEL = Model(
     answers_class="geodrift.models.latent_dirichlet_allocation._answers:LatentDirichletAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    takes_start=True,
     transform_help=TRANSFORM_HELP,
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
     " told otherwise; coherence, exclusivity and diversity of the topics",

@@ -1,16 +1,17 @@
 """What the Spherical Admixture Model answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
-from geodrift.models.kit._component_answers import Draws
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
@@ -78,12 +79,34 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             "empty_documents": empty,
         }
 
+    def scores_of_documents(
+        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+        """Log likelihood of each document; see `log_perplexity`."""
+        settings = run.config["settings"]
+        hyperparameters = settings["document_concentration"], settings["doc_topic_prior"]
+        values = log_perplexity(rows, draws["topics"], *hyperparameters, seed=seed, per_document=True)
+        return -values, np.ones(len(values))
+
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """One line."""
         return (
             f"log-perplexity {scores['log_perplexity']:.2f} (N = {scores['topic_draws']} topic draws, "
             f"J = {scores['theta_draws']} mixture draws, {scores['documents']:,} documents, "
             f"{scores['empty_documents']:,} empty ones left out)"
+        )
+
+    def group_shares(
+        self, run: Run, *, seed: int
+    ) -> tuple[
+        Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, " K"],
+    ]:
+        """Not told: it takes mixtures under a prior of each group, with parameters that may be below 1."""
+        raise InputError(
+            f"run {run.path} is of {self.model.title}, which has no effects of groups: under a group's"
+            " own prior the density of mixtures may be infinite at the faces of the simplex, where the"
+            " trajectories that draw them turn back; fit lda to compare groups"
         )
 
     def mixtures(

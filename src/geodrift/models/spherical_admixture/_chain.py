@@ -14,12 +14,13 @@ from jaxtyping import Float
 from geodrift._errors import Result, SamplingError
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
+from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
-from geodrift.models.spherical_admixture.documents._first_topics import first_topics
+from geodrift.models.spherical_admixture.documents._first_topics import first_topics, given_directions
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
 from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove
@@ -27,6 +28,7 @@ from geodrift.models.spherical_admixture.sampler._outcome import Outcome
 from geodrift.models.spherical_admixture.sampler._posterior import TopicPrior
 from geodrift.models.spherical_admixture.sampler._stochastic_move import StochasticMove
 from geodrift.models.spherical_admixture.sampler._temperature import TemperatureRecord
+from geodrift.models.topics._given_topics import check_given, filled_up
 
 TEMPERATURE_INTERVAL = 10
 MIXTURE_ADAPTATION = 0.05
@@ -88,12 +90,8 @@ class Chain(ModelChain):
         self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
         rng = SAM_TOPICS_START.generator(seed, chain)
         topics = first_topics(self.source, self.settings.n_topics, rng)
-        self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
-        self.latents = initial_states(
-            self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
-        )
+        self._begin(topics)
         self.move.compile(self.latents, topics)
-        self.temperature = TemperatureRecord(topics)
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -104,6 +102,20 @@ class Chain(ModelChain):
             "topic_sizes": Variable(("topic",), (self.settings.n_topics,), "float32"),
             "mixture_spread": Variable((), (), "float32"),
         }
+
+    def start_from(self, topics: Float[np.ndarray, "J V"]) -> None:
+        """See `ModelChain.start_from`; probabilities are weighted as documents are."""
+        check_given(topics, self.settings.n_topics)
+        given = given_directions(self.source, topics)
+        self._begin(filled_up(given, self.topics(), unit_directions).astype(np.float32))
+
+    def _begin(self, topics: Float[np.ndarray, "K V"]) -> None:
+        """The state at the start of the chain, at some topics."""
+        self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
+        self.latents = initial_states(
+            self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
+        )
+        self.temperature = TemperatureRecord(topics)
 
     def topics(self) -> Float[np.ndarray, "K V"]:
         """The present topics, [K, V] float32."""

@@ -119,12 +119,16 @@ class SphericalAdmixture(TopicModelFacade):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, start_from: Any = None) -> Self:
         """Sample the posterior of the topics.
 
         Args:
             X: Counts or vectors [D, V], sparse or dense; rows without an entry are kept and say nothing.
             y: Ignored.
+            start_from: Topics to begin at, [topic, word] in X's columns, one set or one a chain; or a
+                fitted estimator, a model of gensim, tomotopy, BERTopic or scikit-learn, or the path of a run.
+                Words are matched by the names of X's columns. A start is no prior: the draws are those of the
+                posterior.
 
         Raises:
             ValueError: A setting is out of range, X has NaN, or counts are negative.
@@ -132,7 +136,7 @@ class SphericalAdmixture(TopicModelFacade):
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
-        chains = self._chains(Chain, corpus, settings)
+        chains = self._chains(Chain, corpus, settings, self._start(start_from))
         self.topic_draws_ = self._draws_of(chains, self.n_steps)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])

@@ -22,6 +22,7 @@ MODEL = Model(
     answers_class="geodrift.models.spherical_admixture._answers:SphericalAdmixtureAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    takes_start=True,
     transform_help=TRANSFORM_HELP,
     evaluation_help="log-perplexity, under all draws unless told otherwise; compare only at equal N and J",
     evaluation_options=(THETA_DRAWS,),

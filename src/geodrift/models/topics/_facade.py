@@ -14,6 +14,7 @@ from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.topics.starts._sources import starting_topics
 from geodrift.report import Report
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class TopicModelFacade(Facade):
         *,
         documents: Any = None,
         names: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
         top: int = 15,
         title: str | None = None,
     ) -> Report:
@@ -109,11 +111,13 @@ class TopicModelFacade(Facade):
             vocabulary: V words; None: the names of the columns that `fit` saw, or numbers.
             documents: Documents whose mixtures are told, as for `transform`; None: none.
             names: What each of them is called; None: its number.
+            texts: Their texts, of which the beginnings of those that lead a topic are told; None: words.
             top: Words of a topic.
             title: Of the page; None: the model's name.
 
         Raises:
-            ValueError: The vocabulary does not have V words, or there is not a name for each document.
+            ValueError: The vocabulary does not have V words, or there is not a name or a text for each
+                document.
         """
         check_is_fitted(self)
         if vocabulary is None:
@@ -121,8 +125,9 @@ class TopicModelFacade(Facade):
         words = [str(word) for word in vocabulary]
         agreed, topics = self._agreed(), self.topic_draws_
         of_chains = topics.reshape(len(agreed.cosines), -1, *topics.shape[1:])
+        parts = self.top_words(words, top=top)
         return report_of_estimator(
-            self, of_chains, agreed, self.top_words(words, top=top), words, documents, names, title
+            self, of_chains, agreed, parts, words, documents, names, title, texts=texts
         )
 
     def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
@@ -134,6 +139,14 @@ class TopicModelFacade(Facade):
         """A posterior predictive check of each topic, of a model that has one: `ComponentAnswers.checks`."""
         del X, vocabulary
         return None
+
+    def _start(self, start_from: Any) -> Float[np.ndarray, "C J V"] | None:
+        """Topics for the chains of `fit` to begin at, in the columns' words; None: what the model finds."""
+        if start_from is None:
+            return None
+        named = getattr(self, "feature_names_in_", None)
+        words = self._words(None) if named is None else list(map(str, named))
+        return starting_topics(start_from, words)[0]
 
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""

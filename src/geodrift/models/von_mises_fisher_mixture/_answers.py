@@ -13,7 +13,9 @@ from geodrift.models.clusters._command import other_columns
 from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
-from geodrift.models.kit._component_answers import ComponentAnswers, Draws
+from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._component_names import named
+from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._runs import corpus_of
 from geodrift.models.kit._verdict import Verdict
@@ -81,7 +83,8 @@ class VonMisesFisherAnswers(ComponentAnswers):
                 parts, nearest_rows(rows, mean_directions(ordered, agreed), top), strict=True
             ):
                 part["nearest"] = near
-        return Findings(parts, self._verdict(run, agreed), self._numbers(run), notes)
+        named_parts = named(parts, self.names(run), self.model.component)
+        return Findings(named_parts, self._verdict(run, agreed), self._numbers(run), notes)
 
     def verdict(self, run: Run) -> Verdict:
         """How far the chains agree on the clusters that are told of, and on every number that is stored."""

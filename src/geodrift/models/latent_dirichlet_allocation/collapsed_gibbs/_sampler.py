@@ -8,11 +8,11 @@ from jaxtyping import Float, Int, UInt
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
-from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.kit._settings import ModelSettings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._compiling import compile_kernels
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._priors import draw_priors
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
@@ -44,8 +44,12 @@ class CollapsedGibbs(TopicMove):
         settings: See `Settings`.
         seed: Seed of the run.
         chain: Number of the chain; (seed, chain, step) keys the random streams.
+
+    Attributes:
+        given: Topics that take the place of as many of the factorisation's, [J, V]; None: none.
     """
 
+    given: Float[np.ndarray, "J V"] | None = None
     settings: Any  # of this model, or of one that is this model given something
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
@@ -91,8 +95,8 @@ class CollapsedGibbs(TopicMove):
     def prepare(self, documents: Int[np.ndarray, " D"]) -> None:
         """Find topics by a factorisation of some of the documents of the start."""
         seed = int(_streams.LDA_GIBBS_START.generator(self.seed, self.chain, 0).integers(2**31))
-        factorised = self.source.corpus.rows(documents[: self.num_factorised])
-        self.prepared = first_topics(factorised, len(self.alpha), seed)
+        counts = self.source.corpus.rows(documents[: self.num_factorised])
+        self.prepared = first_topics(counts, len(self.alpha), seed, self.given)
 
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:
         """Assign the documents of the start, given these topics."""
@@ -153,11 +157,8 @@ class CollapsedGibbs(TopicMove):
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         counts, prior = (self.word_topic, self.in_parts), self.document_prior
-        given = (*counts, self._masses(count), prior, self.eta)
-        sweeps = self.settings.sweeps
-        collapsed_gibbs_sweeps(
-            batch, starts, self.bounds, assignments, *given, sweeps=sweeps, streams=streams
-        )
+        given = batch, starts, self.bounds, assignments, *counts, self._masses(count), prior, self.eta
+        collapsed_gibbs_sweeps(*given, sweeps=self.settings.sweeps, streams=streams)
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
         """The topics that `prepare` has found."""
@@ -219,18 +220,8 @@ class CollapsedGibbs(TopicMove):
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
-        nothing, one = self.source.minibatch(np.zeros(0, np.int64)), np.zeros((1, len(self.alpha)))
-        starts, streams = nothing.documents, Family(0, 0, 0)
-        topics, prior = one[:0].astype(np.float32), self.document_prior
-        gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
-        tokens = kernel.gather(starts, starts, self.assignments)
-        kernel.add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
-        masses, bounds = self._masses(0), self.bounds
-        counts = (self.word_topic, self.in_parts)
-        collapsed_gibbs_sweeps(
-            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, streams=streams
-        )
-        draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
+        nothing, counts = self.source.minibatch(np.zeros(0, np.int64)), (self.word_topic, self.in_parts)
+        compile_kernels(nothing, self.bounds, self.assignments, *counts, self._masses(0), self.document_prior)
         CollapsedGibbs.log_joint(self)  # that of a subclass may need other processes
 
     def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
@@ -246,14 +237,13 @@ class CollapsedGibbs(TopicMove):
     def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:
         of_documents = self.source.starts, self.assignments
         of_words = self.word_topic, self.in_parts.sum(axis=0)[: len(self.alpha)]
-        place = self.seed, self.chain, count
-        return draw_priors(self.settings, self.alpha, self.eta, of_documents, of_words, place)
+        given = self.settings, self.alpha, self.eta, of_documents, of_words
+        return draw_priors(*given, (self.seed, self.chain, count))
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
-        counts = self.in_parts[:, : len(self.alpha)]
-        return draw_masses(counts, self.bounds, self.eta, rng)
+        return draw_masses(self.in_parts[:, : len(self.alpha)], self.bounds, self.eta, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
         counts, totals = self._counts()

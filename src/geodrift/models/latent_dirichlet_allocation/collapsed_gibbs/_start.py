@@ -16,6 +16,7 @@ from jaxtyping import Float
 from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.topics._factorisation import factorised_topics
+from geodrift.models.topics._given_topics import filled_up
 
 TOKENS_OF_A_STEP = 2**19
 # The documents of the start: so much of the corpus, but at most so many steps' tokens, and those factorised.
@@ -44,18 +45,25 @@ def sizes_of(source: TokenSource, batch_size: int | None) -> StartSizes:
     return StartSizes(of_step, of_start, min(of_start, with_tokens(MOST_FACTORISED * TOKENS_OF_A_STEP)))
 
 
-def first_topics(counts: sp.csr_matrix, num_topics: int, seed: int) -> Float[np.ndarray, "V K"]:
+def first_topics(
+    counts: sp.csr_matrix, num_topics: int, seed: int, given: Float[np.ndarray, "J V"] | None = None
+) -> Float[np.ndarray, "V K"]:
     """Topics from a factorisation of documents' counts, as word weights, float32.
 
     A word weighs (1 + log n) idf in a document, and documents have length 1; of a topic the idf is taken out
-    again.
+    again. Topics that are given come first; those of the factorisation that are least like them fill up.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    weighting = TfidfTransformer(sublinear_tf=True)
-    topics = factorised_topics(weighting.fit_transform(counts.astype(np.float64)), num_topics, seed)
-    topics /= weighting.idf_
-    topics /= topics.sum(axis=1, keepdims=True)
+    if given is not None and len(given) == num_topics:
+        topics = given.astype(np.float64)
+    else:
+        weighting = TfidfTransformer(sublinear_tf=True)
+        topics = factorised_topics(weighting.fit_transform(counts.astype(np.float64)), num_topics, seed)
+        topics /= weighting.idf_
+        topics /= topics.sum(axis=1, keepdims=True)
+        if given is not None:
+            topics = filled_up(given.astype(np.float64), topics, np.sqrt)
     frequencies = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1.0
     topics = (1 - SMOOTHING) * topics + SMOOTHING * frequencies / frequencies.sum()
     return np.ascontiguousarray(topics.T, dtype=np.float32)

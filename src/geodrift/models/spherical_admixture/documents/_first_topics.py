@@ -1,10 +1,13 @@
 """The topics that a chain starts from."""
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.topics._factorisation import factorised_topics
+from geodrift.models.topics._given_topics import are_probabilities
 
 SHARE, MOST = 2, 20_000  # documents factorised: half of the corpus, but at most so many
 
@@ -31,3 +34,16 @@ def first_topics(
     else:
         topics = source.mean_direction + noise
     return (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)
+
+
+def given_directions(source: DocumentSource, topics: Float[np.ndarray, "J V"]) -> Float[np.ndarray, "J V"]:
+    """Unit vectors of topics that are given: probabilities are weighted as the words of a document are.
+
+    A topic whose words all have no weight in the corpus is its mean direction.
+    """
+    rows = topics.astype(np.float64)
+    if are_probabilities(topics):
+        frequencies, weighting = source.corpus.document_frequencies, source.weighting
+        rows = weight_rows(sp.csr_matrix(rows), weighting, frequencies, source.num_documents).toarray()
+    rows[~rows.any(axis=1)] = source.mean_direction
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)

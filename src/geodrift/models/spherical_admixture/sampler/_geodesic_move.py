@@ -135,7 +135,7 @@ class GeodesicMove:
             curvature = filled(self.settings.document_concentration) * float(
                 np.linalg.eigvalsh(statistics.curvature)[-1]
             )
-            self.tuned = np.array([self.settings.step_size or 0.1 / np.sqrt(curvature), 0.0])
+            self.tuned = np.array([self.settings.step_size or 0.1 / np.sqrt(abs(curvature)), 0.0])
         moved, info = _propose(
             jax.random.fold_in(root, count),
             state.position,

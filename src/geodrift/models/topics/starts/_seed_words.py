@@ -1,0 +1,85 @@
+"""Topics from words that a reader gives: a start, and no prior."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from geodrift._errors import InputError
+from geodrift.data._records import open_text
+
+OWN_SHARE = 0.5  # of the words given in their topic; the rest is of the documents that have them
+DOCUMENTS_A_BLOCK = 10_000
+MOST_LINES = 2**16
+
+
+def read_seed_words(path: Path) -> dict[str, list[str]]:
+    """Words of topics from a file: a line a topic, words apart by spaces or commas, its name before a colon.
+
+    Raises:
+        InputError: There are no words, two topics have one name, or the file is no text.
+    """
+    found: dict[str, list[str]] = {}
+    with open_text(str(path), "utf-8-sig") as stream:
+        for number, line in enumerate(stream, 1):
+            name, colon, rest = line.partition(":")
+            words = (rest if colon else line).replace(",", " ").split()
+            if not words:
+                continue
+            key = name.strip() if colon else f"line {number}"
+            if key in found or len(found) == MOST_LINES:
+                raise InputError(f"{path}, line {number}: there are two topics {key[:40]!r}, or too many")
+            found[key] = words
+    if not found:
+        raise InputError(f"{path} has no words: write a line a topic, such as 'sports: goal match team'")
+    return found
+
+
+def topics_of_words(
+    seeds: Mapping[str, Sequence[str]] | Sequence[Sequence[str]],
+    vocabulary: Sequence[str],
+    corpus: Any,
+) -> Float[np.ndarray, "J V"]:
+    """A topic for each list of words: half of it these, half what the documents that have them consist of.
+
+    Args:
+        seeds: Words of each topic.
+        vocabulary: V words.
+        corpus: Anything with ``num_documents`` and ``rows(numbers)``, or counts [D, V].
+
+    Raises:
+        InputError: A topic has no word that the vocabulary has.
+    """
+    named = seeds.items() if isinstance(seeds, Mapping) else ((f"number {n}", s) for n, s in enumerate(seeds))
+    place = {word: column for column, word in enumerate(vocabulary)}
+    own = []
+    for name, words in named:
+        known = [place[word] for word in words if word in place]
+        if not known:
+            raise InputError(
+                f"no word of topic {name[:40]!r} is in the vocabulary (words: {', '.join(words)[:80]})"
+            )
+        own.append(np.bincount(known, minlength=len(vocabulary)))
+    if not own:
+        raise InputError("there are no words to start from")
+    seeded = np.minimum(np.array(own, np.float64), 1.0)
+    beside = np.zeros_like(seeded)
+    for rows in _blocks(corpus):
+        lengths = np.maximum(np.asarray(rows.sum(axis=1), np.float64).ravel(), 1.0)
+        # The share of a document's words that are a topic's, times the document.
+        beside += ((rows @ seeded.T) / lengths[:, None]).T @ rows
+    for kind in (seeded, beside):
+        kind[kind.sum(axis=1) <= 0] = 1.0
+        kind /= kind.sum(axis=1, keepdims=True)
+    return (OWN_SHARE * seeded + (1 - OWN_SHARE) * beside).astype(np.float32)
+
+
+def _blocks(corpus: Any) -> Iterator[sp.csr_matrix]:
+    whole = corpus.tocsr() if sp.issparse(corpus) else corpus
+    number = whole.shape[0] if sp.issparse(whole) else whole.num_documents
+    for start in range(0, number, DOCUMENTS_A_BLOCK):
+        numbers = np.arange(start, min(start + DOCUMENTS_A_BLOCK, number))
+        yield sp.csr_matrix(whole[numbers] if sp.issparse(whole) else whole.rows(numbers), dtype=np.float64)

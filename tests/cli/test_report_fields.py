@@ -1,0 +1,88 @@
+"""Reports of corpora that say who their documents are: titles, beginnings of texts, groups and times."""
+
+import json
+
+import numpy as np
+import pytest
+from command import WORDS, assert_one_line
+
+import geodrift
+from geodrift import models
+from geodrift.models.kit import corpus_of
+from geodrift.models.kit._effects import effects
+from geodrift.models.kit._groups import groups_of
+
+
+def texts(number):
+    rng = np.random.default_rng(0)
+    for i in range(number):
+        group = i % 3
+        told = " ".join(rng.choice(WORDS[10 * group : 10 * group + 10], 12))
+        yield {
+            "text": told,
+            "id": f"d{i}",
+            "title": f"Title {i}",
+            "year": 2000 + i % 4,
+            "place": "abc"[group],
+        }
+
+
+@pytest.fixture
+def run(geodrift_cli, tmp_path):
+    source, path = tmp_path / "in.jsonl", tmp_path / "run"
+    source.write_text("".join(json.dumps(record) + "\n" for record in texts(60)))
+    typed = ["--topics=3", "--steps=60", "--chains=2", "--min-df=1", "--fields", "title,year,place,text"]
+    assert geodrift_cli("fit", "lda", source, "--run", path, *typed)[0] == 0
+    return path
+
+
+def test_a_report_tells_titles_texts_and_times(geodrift_cli, run):
+    records = list(texts(60))
+    report = models.report(run)
+    told = report.documents
+    assert told.names == [record["title"] for record in records]
+    assert told.ids == [record["id"] for record in records]
+    assert list(told.fields) == ["year", "place"]
+    assert told.fields["year"] == [record["year"] for record in records]
+    leading = {place for k in range(3) for place in told.leading(k, 5)}
+    assert told.texts == {place: records[place]["text"] for place in leading}
+    (over_time,) = report.prevalence
+    assert over_time.field == "year"
+    opened = geodrift.load(run)
+    corpus = corpus_of(opened)
+    groups = groups_of(corpus.documents.column("year"), "year")
+    assert over_time.effects == effects(opened, models.model_of(opened), corpus, groups, most=2000)
+    assert over_time.centres.tolist() == [2000, 2001, 2002, 2003]
+    page = report.html()
+    assert "Groups and time" in page
+    assert records[min(leading)]["text"][:40] in page
+
+    status, out, _ = geodrift_cli("report", run, "--by", "place", "--by", "year", "--title", "place")
+    assert (status, out) == (0, f"{run}/report.html\n")
+    assert "By place" in (run / "report.html").read_text()
+    assert geodrift_cli("report", run, "--by", "none")[0] == 0
+    assert "Groups and time" not in (run / "report.html").read_text()
+    for wrong in (["--by", "month"], ["--title", "month"], ["--text", "month"], ["--by", "title"]):
+        status, out, err = geodrift_cli("report", run, *wrong)
+        assert_one_line(status, out, err)
+
+
+def test_texts_are_kept_where_their_field_is_named(geodrift_cli, tmp_path):
+    (tmp_path / "in").mkdir()
+    for i, record in enumerate(texts(12)):
+        (tmp_path / "in" / f"{i}.txt").write_text(record["text"] * 40)
+    source = tmp_path / "in.csv"
+    source.write_text("id,body\n" + "".join(f"{r['id']},{r['text']}\n" for r in texts(12)))
+    for name, given, options in (
+        ("folder", tmp_path / "in", ["--fields", "text"]),
+        ("csv", source, ["--fields", "body", "--text-field", "body"]),
+    ):
+        out = tmp_path / name
+        assert geodrift_cli("corpus", given, "--out", out, "--min-df=1", *options)[0] == 0
+        documents = geodrift.data.Corpus.open(out).documents
+        (field,) = documents.fields
+        beginnings = documents.column(field)
+        assert all(0 < len(text) <= 1000 for text in beginnings)
+        assert beginnings[0].startswith(next(texts(1))["text"])
+    assert geodrift_cli("corpus", source, "--out", tmp_path / "c", "--min-df=1", "--text-field=body")[0] == 0
+    assert geodrift.data.Corpus.open(tmp_path / "c").documents.fields == []
