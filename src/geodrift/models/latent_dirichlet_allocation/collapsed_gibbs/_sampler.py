@@ -1,31 +1,31 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
-import itertools
-
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
-from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import (
+    LISTS_FROM,
+    CountLists,
+    CountTable,
+    TopicCounts,
+)
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_document_prior
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import (
-    collapsed_gibbs_sweeps,
-    draw_masses,
-)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import draw_masses
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
-KEPT = ("assignments", "word_topic", "in_parts", "seen", "alpha")  # arrays of the state
+KEPT = ("assignments", "seen", "alpha")  # arrays of the state, beside those of the counts
 
 
 class CollapsedGibbs(TopicMove):
@@ -54,10 +54,9 @@ class CollapsedGibbs(TopicMove):
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
         small = np.uint8 if settings.n_topics <= 2**8 else np.uint16
         self.assignments = np.zeros(source.num_tokens, small)
-        self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
-        size = padded(settings.n_topics)
-        self.word_topic = np.zeros((source.num_words, size), np.int32)
-        self.in_parts = np.zeros((len(self.bounds) - 1, size))
+        bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
+        kind = CountTable if settings.n_topics < LISTS_FROM else CountLists
+        self.counts: TopicCounts = kind(source, settings.n_topics, bounds)
         self.alpha = settings.document_prior.astype(np.float64)
         self._compile()
 
@@ -97,7 +96,7 @@ class CollapsedGibbs(TopicMove):
         """A draw of the topics given the assignments of the documents seen so far."""
         words, settings = np.arange(self.source.num_words), self.settings
         streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
-        draw = draw_topics(*self._counts(), words, settings.topic_word_prior, streams)
+        draw = draw_topics(self.counts.table(words), self._totals, words, settings.topic_word_prior, streams)
         return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
@@ -106,36 +105,37 @@ class CollapsedGibbs(TopicMove):
 
     def topic_sizes(self) -> Float[np.ndarray, " K"]:
         """The share of the words seen so far that each topic has."""
-        sizes = self.in_parts.sum(axis=0)[: len(self.alpha)]
+        sizes = self._totals
         return (sizes / sizes.sum()).astype(np.float32)
 
     def log_joint(self) -> float:
         """Of the words and assignments of the documents seen so far; see `log_joint`."""
-        prior = float(self.settings.topic_word_prior)
-        return log_joint(self.word_topic, self.source.starts, self.seen, self.assignments, self.alpha, prior)
+        prior, source = float(self.settings.topic_word_prior), self.source
+        words = (self.counts.values, self._totals, source.num_words)
+        return log_joint(*words, source.starts, self.seen, self.assignments, self.alpha, prior)
 
     def state(self) -> dict[str, np.ndarray]:
         """Assignments, their counts, and alpha."""
-        kept = {name: getattr(self, name).copy() for name in KEPT}
-        return kept | {"complete_at": np.array(self.complete_at)}
+        kept = {name: getattr(self, name) for name in KEPT} | self.counts.state()
+        copies = {name: array.copy() for name, array in kept.items()}
+        return copies | {"in_parts": self.counts.in_parts.copy(), "complete_at": np.array(self.complete_at)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
+        self.counts.restore({name: np.array(arrays[name]) for name in self.counts.names})
+        self.counts.in_parts = np.array(arrays["in_parts"])
         self.complete_at = int(arrays["complete_at"])
 
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
-        collapsed_gibbs_sweeps(
+        self.counts.sweep(
             batch,
             self.source.starts[batch.documents],
-            self.bounds,
             self.assignments,
-            self.word_topic,
-            self.in_parts,
             self._masses(count),
             self.document_prior,
             self.settings.topic_word_prior,
@@ -160,7 +160,7 @@ class CollapsedGibbs(TopicMove):
 
     def _assign(self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int) -> None:
         """Draw the first assignments of documents given topics, of the minibatch's vocabulary."""
-        documents, vocabulary = batch.documents, batch.vocabulary
+        documents = batch.documents
         starts, ends = self.source.starts[documents], self.source.starts[documents + 1]
         gibbs_sweeps(
             batch,
@@ -172,12 +172,7 @@ class CollapsedGibbs(TopicMove):
             first=True,
             streams=_streams.LDA_GIBBS_FIRST_ASSIGNMENTS.family(self.seed, self.chain, count),
         )
-        counts = np.zeros((len(vocabulary), self.word_topic.shape[1]), np.int32)
-        kernel.add_counts(batch.words, batch.counts, kernel.gather(starts, ends, self.assignments), counts)
-        self.word_topic[vocabulary] += counts
-        cuts = np.searchsorted(vocabulary, self.bounds)
-        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
-            self.in_parts[part] += counts[begin:end].sum(axis=0)
+        self.counts.add(batch, kernel.gather(starts, ends, self.assignments))
         self.seen[documents] = True
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
@@ -200,20 +195,16 @@ class CollapsedGibbs(TopicMove):
         starts, streams = nothing.documents, Family(0, 0, 0)
         topics, prior = one[:0].astype(np.float32), self.document_prior
         gibbs_sweeps(nothing, starts, self.assignments, topics, prior, sweeps=1, first=True, streams=streams)
-        tokens = kernel.gather(starts, starts, self.assignments)
-        kernel.add_counts(nothing.words, nothing.counts, tokens, self.word_topic)
-        masses, bounds = self._masses(0), self.bounds
-        counts = (self.word_topic, self.in_parts)
-        collapsed_gibbs_sweeps(
-            nothing, starts, bounds, self.assignments, *counts, masses, prior, 1.0, sweeps=1, streams=streams
-        )
-        draw_topics(*self._counts(), nothing.vocabulary, 1.0, streams)
+        self.counts.add(nothing, kernel.gather(starts, starts, self.assignments))
+        masses = self._masses(0)
+        self.counts.sweep(nothing, starts, self.assignments, masses, prior, 1.0, sweeps=1, streams=streams)
+        draw_topics(self.counts.table(starts), self._totals, starts, 1.0, streams)
         self.log_joint()
 
-    def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
-        """N_kw, and N_k, its sums over words."""
-        num_topics = len(self.alpha)
-        return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
+    @property
+    def _totals(self) -> Float[np.ndarray, " K"]:
+        """N_k, the sums of N_kw over words."""
+        return self.counts.in_parts.sum(axis=0)[: len(self.alpha)]
 
     def _draw_document_prior(self, count: int) -> None:
         """Draw alpha after the last minibatch of a pass over all documents."""
@@ -228,9 +219,8 @@ class CollapsedGibbs(TopicMove):
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
-        counts = self.in_parts[:, : len(self.alpha)]
-        return draw_masses(counts, self.bounds, self.settings.topic_word_prior, rng)
+        counts = self.counts.in_parts[:, : len(self.alpha)]
+        return draw_masses(counts, self.counts.bounds, self.settings.topic_word_prior, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        counts, totals = self._counts()
-        return expected_topics(counts[words], totals, self.settings.topic_word_prior, self.source.num_words)
+        return expected_topics(self.counts.table(words), self._totals, self.settings.topic_word_prior, self.source.num_words)
