@@ -28,7 +28,8 @@ def joint_of(z, counts, num_topics, alpha):
     starts = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
     padded = np.zeros((counts.shape[1], 16), np.int32)
     padded[:, :num_topics] = in_words
-    found = log_joint(padded, starts, np.ones(len(counts), bool), z.astype(np.uint8), alpha, ETA)
+    words = (padded.reshape(-1), in_words.sum(axis=0).astype(float), counts.shape[1])
+    found = log_joint(*words, starts, np.ones(len(counts), bool), z.astype(np.uint8), alpha, ETA)
     assert found == pytest.approx(expected, rel=1e-12)
     return found
 
@@ -93,7 +94,7 @@ def test_the_largest_topic_of_the_start_has_the_largest_prior():
         chain = Chain(problem.corpus(counts), Settings(n_topics=2, doc_topic_prior=prior))
         chain.begin(chain.shares.plan(40))
         chain.step()
-        sizes = chain.move.word_topic[:, :2].sum(axis=0)
+        sizes = chain.move.counts.in_parts.sum(axis=0)[:2]
         assert np.argmax(sizes) == np.argmax(prior)
 
 

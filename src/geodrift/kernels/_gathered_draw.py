@@ -14,41 +14,28 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from geodrift.kernels._vector_draw import LANES, accumulated, everywhere, place_at
+from geodrift.kernels._lanes import FLOATS, INDEX, INTEGERS, SMALL, Lanes, data_of, lane_is, load, store
+from geodrift.kernels._vector_draw import LANES, accumulated, everywhere, number_of_true, place_at
 
-_FLOAT, _INDEX, _SMALL = ir.FloatType(), ir.IntType(64), ir.IntType(32)
-_FLOATS, _INTEGERS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_SMALL, LANES)
-_ZEROS = ir.Constant(_FLOATS, [0.0] * LANES)
-_LANES = ir.Constant(_INDEX, LANES)
-
-
-def _data(context: Any, builder: ir.IRBuilder, kind: Any, array: ir.Value) -> ir.Value:
-    return context.make_array(kind)(context, builder, array).data
-
-
-def _load(builder: ir.IRBuilder, data: ir.Value, at: ir.Value, vector: ir.Type) -> ir.Value:
-    return builder.load(builder.bitcast(builder.gep(data, [at]), vector.as_pointer()), align=4)
+_ZEROS, _ONES = ir.Constant(FLOATS, [0.0] * LANES), ir.Constant(FLOATS, [1.0] * LANES)
+_LANES, _LAST = ir.Constant(INDEX, LANES), ir.Constant(SMALL, LANES - 1)
 
 
 def _gathered(builder: ir.IRBuilder, table: ir.Value, places: ir.Value) -> ir.Value:
     """The table's entries at sixteen places."""
-    found = ir.Constant(_FLOATS, ir.Undefined)
+    found = ir.Constant(FLOATS, ir.Undefined)
     for lane in range(LANES):
-        number = ir.Constant(_SMALL, lane)
-        place = builder.zext(builder.extract_element(places, number), _INDEX)
+        number = ir.Constant(SMALL, lane)
+        place = builder.zext(builder.extract_element(places, number), INDEX)
         found = builder.insert_element(found, builder.load(builder.gep(table, [place])), number)
     return found
 
 
-def _vector(builder: ir.IRBuilder, data: ir.Value, at: ir.Value) -> ir.Value:
-    return builder.bitcast(builder.gep(data, [at]), _FLOATS.as_pointer())
-
-
 @intrinsic
 def list_sum(
-    typing_context: Any, places: Any, weights: Any, begin: Any, blocks: Any, table: Any, sums: Any
+    typing_context: Any, places: Any, weights: Any, begin: Any, blocks: Any, table: Any, sums: Any, own: Any
 ) -> tuple[Any, Callable]:
-    """The sum of ``weights[i] * table[places[i]]`` over a list.
+    """The sum of ``weights[i] * table[places[i]]`` over a list, with 1 less than the weight of one entry.
 
     Args:
         typing_context: Passed by numba.
@@ -58,30 +45,32 @@ def list_sum(
         blocks: Its length, in vectors of `LANES` entries.
         table: float32.
         sums: Work space of ``blocks`` + 1 vectors, for `list_place`.
+        own: The entry, from the list's begin.
 
     Returns:
         The sum, float32.
     """
 
     def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
-        _, _, begin, blocks, _, _ = arguments
+        _, _, begin, blocks, _, _, own = arguments
         places, weights, table, sums = (
-            _data(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5)
+            data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4, 5)
         )
         lanes = cgutils.alloca_once_value(builder, _ZEROS)
         with cgutils.for_range(builder, blocks) as loop:
             at = builder.mul(loop.index, _LANES)
             here = builder.add(begin, at)
-            values = _gathered(builder, table, _load(builder, places, here, _INTEGERS))
-            term = builder.fmul(_load(builder, weights, here, _FLOATS), values)
+            values = _gathered(builder, table, load(builder, places, here, INTEGERS))
+            less = builder.select(lane_is(builder, builder.sub(own, at)), _ONES, _ZEROS)
+            term = builder.fmul(builder.fsub(load(builder, weights, here, FLOATS), less), values)
             total = builder.fadd(builder.load(lanes), term)
             builder.store(total, lanes)
-            builder.store(total, _vector(builder, sums, at), align=4)
+            store(builder, total, sums, at)
         upto = accumulated(builder, builder.load(lanes))
-        builder.store(upto, _vector(builder, sums, builder.mul(blocks, _LANES)), align=4)
-        return builder.extract_element(upto, ir.Constant(_SMALL, LANES - 1))
+        store(builder, upto, sums, builder.mul(blocks, _LANES))
+        return builder.extract_element(upto, _LAST)
 
-    return types.float32(places, weights, types.int64, types.int64, table, sums), code
+    return types.float32(places, weights, types.int64, types.int64, table, sums, types.int64), code
 
 
 @intrinsic
@@ -99,9 +88,9 @@ def list_place(typing_context: Any, sums: Any, blocks: Any, level: Any) -> tuple
     """
 
     def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
-        sums = _data(context, builder, signature.args[0], arguments[0])
+        sums = data_of(context, builder, signature.args[0], arguments[0])
         _, blocks, level = arguments
-        upto = _load(builder, sums, builder.mul(blocks, _LANES), _FLOATS)
+        upto = load(builder, sums, builder.mul(blocks, _LANES), FLOATS)
         return place_at(builder, upto, sums, level, blocks)
 
     return types.int64(sums, types.int64, types.float32), code
@@ -109,9 +98,9 @@ def list_place(typing_context: Any, sums: Any, blocks: Any, level: Any) -> tuple
 
 @intrinsic
 def list_entry(
-    typing_context: Any, places: Any, weights: Any, begin: Any, blocks: Any, place: Any
+    typing_context: Any, places: Any, weights: Any, begin: Any, blocks: Any, place: Any, own: Any
 ) -> tuple[Any, Callable]:
-    """The entry of a list with a place, or else a free one.
+    """The entry of a list with a place, or else a free one, where the weight of one entry is 1 less.
 
     Args:
         typing_context: Passed by numba.
@@ -120,22 +109,24 @@ def list_entry(
         begin: As for `list_sum`.
         blocks: As for `list_sum`.
         place: At most one entry that is not free has it.
+        own: The entry, from the list's begin.
 
     Returns:
         The entry from the list's begin; the first behind it where all are others'.
     """
 
     def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
-        _, _, begin, blocks, place = arguments
-        places, weights = (_data(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
+        _, _, begin, blocks, place, own = arguments
+        places, weights = (data_of(context, builder, signature.args[i], arguments[i]) for i in (0, 1))
         none = builder.mul(blocks, _LANES)
         found, free = (cgutils.alloca_once_value(builder, none) for _ in range(2))
-        wanted = everywhere(builder, place, _INTEGERS)
+        wanted = everywhere(builder, place, INTEGERS)
         with cgutils.for_range(builder, blocks) as loop:
             at = builder.mul(loop.index, _LANES)
             here = builder.add(begin, at)
-            empty = builder.fcmp_ordered("==", _load(builder, weights, here, _FLOATS), _ZEROS)
-            same = builder.icmp_signed("==", _load(builder, places, here, _INTEGERS), wanted)
+            less = builder.select(lane_is(builder, builder.sub(own, at)), _ONES, _ZEROS)
+            empty = builder.fcmp_ordered("==", load(builder, weights, here, FLOATS), less)
+            same = builder.icmp_signed("==", load(builder, places, here, INTEGERS), wanted)
             for variable, mask in ((found, builder.and_(same, builder.not_(empty))), (free, empty)):
                 entry = builder.add(at, _first_true(builder, mask))
                 known = builder.load(variable)
@@ -145,12 +136,36 @@ def list_entry(
         first = builder.load(found)
         return builder.select(builder.icmp_unsigned("<", first, none), first, builder.load(free))
 
-    return types.int64(places, weights, types.int64, types.int64, types.int32), code
+    return types.int64(places, weights, types.int64, types.int64, types.int32, types.int64), code
 
 
 def _first_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
     """The first lane of a mask that is true; a number beyond any list where none is."""
-    bits = builder.zext(builder.bitcast(mask, ir.IntType(LANES)), _INDEX)
+    bits = builder.zext(builder.bitcast(mask, ir.IntType(LANES)), INDEX)
     first = builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
-    none = ir.Constant(_INDEX, 2**62)
-    return builder.select(builder.icmp_unsigned("==", bits, ir.Constant(_INDEX, 0)), none, first)
+    none = ir.Constant(INDEX, 2**62)
+    return builder.select(builder.icmp_unsigned("==", bits, ir.Constant(INDEX, 0)), none, first)
+
+
+@intrinsic
+def lanes_sums(typing_context: Any, places: Any, weights: Any, table: Any) -> tuple[Any, Callable]:
+    """Accumulated sums of ``weights[i] * table[places[i]]`` over a list of `LANES` entries in registers."""
+
+    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
+        table = data_of(context, builder, signature.args[2], arguments[2])
+        return accumulated(builder, builder.fmul(arguments[1], _gathered(builder, table, arguments[0])))
+
+    return Lanes(types.float32)(places, weights, table), code
+
+
+@intrinsic
+def lanes_place(typing_context: Any, sums: Any, level: Any) -> tuple[Any, Callable]:
+    """The lane at which sums of `lanes_sums` exceed ``level``; the last where none does."""
+
+    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
+        sums, level = arguments
+        lane = number_of_true(builder, builder.fcmp_ordered("<=", sums, everywhere(builder, level)))
+        last = ir.Constant(INDEX, LANES - 1)
+        return builder.select(builder.icmp_unsigned("<", lane, last), lane, last)
+
+    return types.int64(sums, types.float32), code

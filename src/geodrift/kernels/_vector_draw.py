@@ -138,7 +138,7 @@ def place_at(
         level: Less than the last of ``upto``, but for rounding.
         blocks: Number of vectors.
     """
-    lane = _number_of_true(builder, builder.fcmp_ordered("<=", upto, everywhere(builder, level)))
+    lane = number_of_true(builder, builder.fcmp_ordered("<=", upto, everywhere(builder, level)))
     lane = builder.select(builder.icmp_unsigned("<", lane, _number(LANES - 1)), lane, _number(LANES - 1))
     below = cgutils.alloca_once_value(builder, _moved_up(builder, upto, 1))
     below = builder.bitcast(below, _FLOAT.as_pointer())
@@ -179,7 +179,7 @@ def _sums_of_lanes(
     return builder.load(lanes)
 
 
-def _number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+def number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
     return builder.zext(builder.ctpop(builder.bitcast(mask, ir.IntType(LANES))), _INDEX)
 
 

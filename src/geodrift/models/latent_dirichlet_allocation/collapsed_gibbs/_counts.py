@@ -20,7 +20,7 @@ from geodrift.models.latent_dirichlet_allocation.documents import _assignment_ke
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
 # From so many topics on there are lists (`benchmarks/lda/many_topics.py`).
-LISTS_FROM = 257
+LISTS_FROM = 600
 
 
 class TopicCounts(abc.ABC):

@@ -15,26 +15,30 @@ probability :math:`s_k / c_k`; otherwise all is drawn anew. What is taken has ex
 that of Yao, Mimno and McCallum (2009).
 """
 
+from typing import Any
+
 import numba
 import numpy as np
 
-from geodrift.kernels._gathered_draw import list_place, list_sum
+from geodrift.kernels._gathered_draw import lanes_place, lanes_sums, list_place, list_sum
+from geodrift.kernels._lanes import lane_of
 from geodrift.kernels._random_streams import uniform
+from geodrift.kernels._vector_draw import LANES
 
-VISIT = 16  # tokens
+VISIT = LANES  # tokens
 TRIED = 8  # topics, before bounds are made anew: whether one is taken has the same law under any bounds
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def first_above(table: np.ndarray, size: np.int64, level: float) -> np.int64:
     """The first place of an increasing table of ``size`` > 0 entries that exceeds ``level``; else the last."""
-    low = 0
-    while size > 1:
-        half = size >> 1
-        if table[low + half - 1] <= level:
-            low += half
-        size -= half
-    return low
+    low, left = np.uint64(0), np.uint64(size)
+    while left > np.uint64(1):
+        half = left >> np.uint64(1)
+        # A product, not a branch: which half it is cannot be foreseen.
+        low += half * np.uint64(table[low + half - np.uint64(1)] <= level)
+        left -= half
+    return np.int64(low)
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
@@ -43,12 +47,12 @@ def draw(
     blocks: np.int64,
     topics: np.ndarray,
     numbers: np.ndarray,
+    own: np.int64,
     products: np.ndarray,
     sums: np.ndarray,
-    visit_topics: np.ndarray,
-    visit_priors: np.ndarray,
+    visit_topics: Any,
+    visit_priors: Any,
     scale: np.ndarray,
-    visit_sums: np.ndarray,
     of_word: float,
     upto: np.ndarray,
     row_topics: np.ndarray,
@@ -58,20 +62,23 @@ def draw(
     alpha: np.ndarray,
     bound: np.ndarray,
     stream: np.uint64,
-) -> tuple[np.int64, np.int64, np.uint64]:
+) -> tuple[np.int64, np.uint64]:
     """Draw a topic.
+
+    What is found in each of the first three parts is computed before one of them is chosen: where a processor
+    guesses wrong which it is, it does much of its work twice.
 
     Args:
         begin: The document's list in ``topics`` and ``numbers``.
         blocks: Its length in vectors.
         topics: See `TokenLists`.
-        numbers: n_dk without the token, see `TokenLists`.
+        numbers: n_dk with the token, see `TokenLists`.
+        own: The token's entry of the list.
         products: s_k (eta + N_kw) without the token.
         sums: Work space.
         visit_topics: Topics of the visit's tokens, one vector.
         visit_priors: alpha of each, 0 for the token itself and where there is none.
         scale: s.
-        visit_sums: Work space.
         of_word: The last of the sums ``upto``; 0 where there are none.
         upto: Cumulative sums of alpha_k c_k N'_k over the word's list.
         row_topics: Topics of the words' lists.
@@ -83,34 +90,34 @@ def draw(
         stream: Random stream.
 
     Returns:
-        The topic, or -1 where `TRIED` were not taken and bounds are to be made anew; its entry in the
-        document's list if it was found there, or -1; and the stream after it.
+        The topic, or -1 where `TRIED` were not taken and bounds are to be made anew; the stream after it.
     """
-    of_document = np.float64(list_sum(topics, numbers, begin, blocks, products, sums))
-    with_visit = of_document + np.float64(list_sum(visit_topics, visit_priors, 0, 1, scale, visit_sums))
+    of_document = np.float64(list_sum(topics, numbers, begin, blocks, products, sums, own - begin))
+    of_visit = lanes_sums(visit_topics, visit_priors, scale)
+    with_visit = of_document + np.float64(lane_of(of_visit, LANES - 1))
     with_word = with_visit + of_word
     total = with_word + smooth[-1]
-    entry, topic, found, tried = np.int64(-1), np.int64(-1), False, 0
+    topic, found, tried = np.int64(-1), False, 0
     while not found and tried < TRIED:
         tried += 1
         unit, stream = uniform(stream)
         level = unit * total
-        if level < of_document:
-            entry = begin + list_place(sums, blocks, np.float32(level))
-            topic, found = np.int64(topics[entry]), numbers[entry] > 0.0
-        elif level < with_visit:
-            at = list_place(visit_sums, 1, np.float32(level - of_document))
-            topic, entry, found = np.int64(visit_topics[at]), np.int64(-1), visit_priors[at] > 0.0
-        else:
-            entry = np.int64(-1)
-            if level < with_word:
-                topic = np.int64(row_topics[row + first_above(upto, size, level - with_visit)])
-            else:
-                topic = np.int64(first_above(smooth, smooth.shape[0], level - with_word))
-            unit, stream = uniform(stream)
-            found = unit * bound[topic] < alpha[topic] * scale[topic]
+        entry = begin + list_place(sums, blocks, np.float32(level))
+        lane = lanes_place(of_visit, np.float32(level - of_document))
+        topic = np.int64(row_topics[row + first_above(upto, size, level - with_visit)])
+        if level >= with_word:
+            topic = np.int64(first_above(smooth, smooth.shape[0], level - with_word))
+        unit, stream = uniform(stream)
+        taken = unit * bound[topic] < alpha[topic] * scale[topic]
+        of_lane, of_entry = np.int64(lane_of(visit_topics, lane)), np.int64(topics[entry])
+        prior, number = lane_of(visit_priors, lane), numbers[entry] - np.float32(entry == own)
+        topic = of_lane if level < with_visit else topic
+        topic = of_entry if level < of_document else topic
+        # What rounding took beyond the last entry with a weight is drawn anew.
+        taken = prior > 0.0 if level < with_visit else taken
+        found = number > 0.0 if level < of_document else taken
     if not total > 0.0:
         topic = np.int64(unit * alpha.shape[0])
     elif not found:
         topic = np.int64(-1)
-    return topic, entry, stream
+    return topic, stream

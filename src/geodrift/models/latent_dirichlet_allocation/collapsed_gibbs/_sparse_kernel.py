@@ -8,7 +8,8 @@ import numba
 import numpy as np
 
 from geodrift.kernels._gathered_draw import list_entry
-from geodrift.kernels._vector_draw import LANES, set_entry
+from geodrift.kernels._lanes import add_in_vector, prefetch, read_lanes, with_lane, write_lanes
+from geodrift.kernels._vector_draw import LANES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT, draw
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._word_visits import (
     close_word,
@@ -22,6 +23,7 @@ _ONE = np.float32(1.0)
 # A bound holds until a topic has lost so many tokens, and this share of those that it had; but no bound is
 # above s by more than a third.
 SLACK, SHARE, MOST = 8.0, 1 / 32, 1 / 4
+AHEAD, NEAR = 4, 3  # tokens ahead whose documents are asked for, and how many vectors of their lists
 RENEWED = 4096  # tokens after which bounds are made anew, or as many as there are topics
 
 
@@ -65,7 +67,7 @@ def _change(
     products[topic] = scale[topic] * (prior + numbers[topic])
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", inline="always")
 def _sweep_visit(
     first: int,
     last: int,
@@ -85,7 +87,6 @@ def _sweep_visit(
     products: np.ndarray,
     scale: np.ndarray,
     sums: np.ndarray,
-    visit_sums: np.ndarray,
     upto: np.ndarray,
     in_part: np.ndarray,
     masses: np.ndarray,
@@ -100,32 +101,35 @@ def _sweep_visit(
     """Draw the tokens of a visit, which have been taken out of the word's list; returns the stream after it."""
     small = np.float32(prior)
     of_word = word_sums(row, size, row_topics, row_counts, bound, upto)
+    held, priors = read_lanes(visit_topics), read_lanes(visit_priors)
     for token in range(first, last):
-        document, entry, at = rows[token], entries[token], token - first
-        topic = np.int64(topics[entry])
-        set_entry(numbers, entry, numbers[entry] - _ONE)
-        set_entry(visit_priors, at, np.float32(0.0))
+        ahead = begins[rows[min(token + AHEAD, rows.shape[0] - 1)]]
+        for block in range(NEAR):
+            prefetch(topics, ahead + block * LANES)
+            prefetch(numbers, ahead + block * LANES)
+        document, own, at = rows[token], entries[token], token - first
+        topic = np.int64(topics[own])
+        priors = with_lane(priors, at, np.float32(0.0))
         _change(topic, -_ONE, word_numbers, products, scale, in_part, masses, part_prior, small)
-        topic = topic if in_part[topic] < least[topic] else np.int64(-1)
-        begin, drawn = begins[document], np.int64(-1)
+        begin, drawn, renew = begins[document], np.int64(-1), in_part[topic] < least[topic]
         while drawn < 0:
-            if topic >= 0:
+            if renew:
                 set_bounds(in_part, masses, part_prior, alpha, prior, least, bound, smooth)
                 of_word = word_sums(row, size, row_topics, row_counts, bound, upto)
-            drawn, entry, stream = draw(
-                begin, blocks[document], topics, numbers, products, sums, visit_topics, visit_priors, scale,
-                visit_sums, of_word, upto, row_topics, row, size, smooth, alpha, bound, stream,
+            drawn, stream = draw(
+                begin, blocks[document], topics, numbers, own, products, sums, held, priors, scale,
+                of_word, upto, row_topics, row, size, smooth, alpha, bound, stream,
             )  # fmt: skip
-            topic = np.int64(0)  # TRIED were not taken, if it goes on
-        if entry < 0:
-            entry = list_entry(topics, numbers, begin, blocks[document], np.int32(drawn))
-            blocks[document] = max(blocks[document], entry // LANES + 1)
-            entry += begin
-            topics[entry] = drawn
-        set_entry(numbers, entry, numbers[entry] + _ONE)
-        set_entry(visit_priors, at, np.float32(alpha[drawn]))
-        entries[token], visit_topics[at] = entry, drawn
+            renew = True  # if it goes on
+        entry = list_entry(topics, numbers, begin, blocks[document], np.int32(drawn), own - begin)
+        blocks[document] = max(blocks[document], entry // LANES + 1)
+        entry += begin
+        topics[entry], entries[token] = drawn, entry
+        add_in_vector(numbers, own, -_ONE)
+        add_in_vector(numbers, entry, _ONE)
+        held, priors = with_lane(held, at, np.int32(drawn)), with_lane(priors, at, np.float32(alpha[drawn]))
         _change(drawn, _ONE, word_numbers, products, scale, in_part, masses, part_prior, small)
+    write_lanes(visit_topics, held)
     return stream
 
 
@@ -158,7 +162,7 @@ def sweep_group(
     scale = (masses / (part_prior + in_part[:num_topics])).astype(np.float32)
     products, word_numbers = scale * small, np.zeros(num_topics, np.float32)
     place, upto = np.zeros(num_topics, np.int64), np.empty(num_topics)
-    sums, visit_sums = np.empty(num_topics + 2 * LANES, np.float32), np.empty(2 * LANES, np.float32)
+    sums = np.empty(num_topics + 2 * LANES, np.float32)
     visit_topics, visit_priors = np.zeros(VISIT, np.int32), np.zeros(VISIT, np.float32)
     for item in range(first_word, last_word):
         word = vocabulary[item]
@@ -175,7 +179,7 @@ def sweep_group(
             size = take_out(first, last, entries, topics, row, size, *visit, alpha, visit_topics, visit_priors)
             stream = _sweep_visit(
                 first, last, rows, entries, begins, blocks, topics, numbers, row, size, row_topics, row_counts,
-                visit_topics, visit_priors, word_numbers, products, scale, sums, visit_sums, upto, in_part,
+                visit_topics, visit_priors, word_numbers, products, scale, sums, upto, in_part,
                 masses, part_prior, alpha, prior, least, bound, smooth, stream,
             )  # fmt: skip
             size = put_back(last - first, visit_topics, row, size, *visit)
