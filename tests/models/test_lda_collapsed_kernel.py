@@ -93,8 +93,13 @@ class Problem:
 
 @pytest.mark.parametrize(
     ("num_topics", "form", "rate", "problems"),
-    [(3, "dense", 0.9, 400), (40, "dense", 0.9, 400), (3, "sparse", 0.9, 400), (40, "sparse", 0.9, 400)]
-    + [(40, "sparse", 8.0, 60)],  # words of several visits
+    [
+        (3, "dense", 0.9, 400),
+        (40, "dense", 0.9, 400),
+        (3, "sparse", 0.9, 400),
+        (40, "sparse", 0.9, 400),
+        (40, "sparse", 8.0, 60),  # words of several visits
+    ],
 )
 def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):
     """Sums over draws of what a function of the topic is beyond its mean, for functions that tell errors."""

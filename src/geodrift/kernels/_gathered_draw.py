@@ -1,9 +1,9 @@
 r"""A draw from short lists of places and weights by vector instructions, for compiled kernels.
 
-Entry i of a list has the weight :math:`w_i\, t_{p_i}`, with its place :math:`p_i` in a table t that is common to
-all lists. The table's entries are gathered, so that a draw costs the length of the list whatever that of the
-table is. The list is summed in lanes as in `_vector_draw`. The sum and the draw are two functions: the list
-may be one of several parts from which is drawn.
+Entry i of a list has the weight :math:`w_i\, t_{p_i}`, with its place :math:`p_i` in a table t that is common
+to all lists. The table's entries are gathered, so that a draw costs the length of the list whatever that of
+the table is. The list is summed in lanes as in `_vector_draw`. The sum and the draw are two functions: the
+list may be one of several parts from which is drawn.
 """
 
 from collections.abc import Callable

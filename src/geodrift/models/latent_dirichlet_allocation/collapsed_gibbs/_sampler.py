@@ -223,4 +223,6 @@ class CollapsedGibbs(TopicMove):
         return draw_masses(counts, self.counts.bounds, self.settings.topic_word_prior, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        return expected_topics(self.counts.table(words), self._totals, self.settings.topic_word_prior, self.source.num_words)
+        return expected_topics(
+            self.counts.table(words), self._totals, self.settings.topic_word_prior, self.source.num_words
+        )

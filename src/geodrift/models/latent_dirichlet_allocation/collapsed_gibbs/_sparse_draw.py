@@ -1,8 +1,8 @@
 r"""One draw of an assignment at a cost that grows with the topics of its document, not with K.
 
 The weights of `_sweeps`, of a token of document d and word w in part b, are a sum of four parts. With
-:math:`s_k = \rho_{kb} / (V_b \eta + N_{kb})` and the word's counts N_kw as M_k of the tokens of a *visit* (up to
-`VISIT` tokens of the word, of one group of documents, drawn one after the other) and N'_k of all others,
+:math:`s_k = \rho_{kb} / (V_b \eta + N_{kb})` and the word's counts N_kw as M_k of the tokens of a *visit* (up
+to `VISIT` tokens of the word, of one group of documents, drawn one after the other) and N'_k of all others,
 
 .. math:: (\alpha_k + n_{dk})\, s_k\, (\eta + N_{kw}) =
     n_{dk}\, s_k (\eta + N_{kw}) + \alpha_k s_k M_k + \alpha_k s_k N'_k + \alpha_k s_k \eta.
@@ -31,7 +31,7 @@ TRIED = 8  # topics, before bounds are made anew: whether one is taken has the s
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def first_above(table: np.ndarray, size: np.int64, level: float) -> np.int64:
-    """The first place of an increasing table of ``size`` > 0 entries that exceeds ``level``; else the last."""
+    """The first place of an increasing table of ``size`` entries that exceeds ``level``; else the last."""
     low, left = np.uint64(0), np.uint64(size)
     while left > np.uint64(1):
         half = left >> np.uint64(1)

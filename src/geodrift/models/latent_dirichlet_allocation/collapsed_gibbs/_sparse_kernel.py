@@ -98,7 +98,7 @@ def _sweep_visit(
     smooth: np.ndarray,
     stream: np.uint64,
 ) -> np.uint64:
-    """Draw the tokens of a visit, which have been taken out of the word's list; returns the stream after it."""
+    """Draw the tokens of a visit, which were taken out of the word's list; returns the stream after it."""
     small = np.float32(prior)
     of_word = word_sums(row, size, row_topics, row_counts, bound, upto)
     held, priors = read_lanes(visit_topics), read_lanes(visit_priors)
@@ -157,7 +157,7 @@ def sweep_group(
     stream: np.uint64,
 ) -> None:
     """Sweep over a group's tokens of the words from ``first_word`` to ``last_word`` of the vocabulary."""
-    num_topics, small, renewed = masses.shape[0], np.float32(prior), -np.int64(2**62)
+    num_topics, small, renewed = masses.shape[0], np.float32(prior), -(2**62)
     least, bound, smooth = np.empty(num_topics), np.empty(num_topics), np.empty(num_topics)
     scale = (masses / (part_prior + in_part[:num_topics])).astype(np.float32)
     products, word_numbers = scale * small, np.zeros(num_topics, np.float32)
@@ -166,7 +166,7 @@ def sweep_group(
     visit_topics, visit_priors = np.zeros(VISIT, np.int32), np.zeros(VISIT, np.float32)
     for item in range(first_word, last_word):
         word = vocabulary[item]
-        row, size, end = row_begins[word], np.int64(row_sizes[word]), offsets[item + 1]
+        row, size, end = row_begins[word], int(row_sizes[word]), offsets[item + 1]
         if offsets[item] == end:
             continue
         open_word(row, size, row_topics, row_counts, place, word_numbers, products, scale, small)
@@ -176,10 +176,11 @@ def sweep_group(
                 set_bounds(in_part, masses, part_prior, alpha, prior, least, bound, smooth)
                 renewed = first
             visit: tuple = (row_topics, row_counts, place)
-            size = take_out(first, last, entries, topics, row, size, *visit, alpha, visit_topics, visit_priors)
+            of_visit: tuple = (alpha, visit_topics, visit_priors)
+            size = take_out(first, last, entries, topics, row, size, *visit, *of_visit)
             stream = _sweep_visit(
-                first, last, rows, entries, begins, blocks, topics, numbers, row, size, row_topics, row_counts,
-                visit_topics, visit_priors, word_numbers, products, scale, sums, upto, in_part,
+                first, last, rows, entries, begins, blocks, topics, numbers, row, size, row_topics,
+                row_counts, visit_topics, visit_priors, word_numbers, products, scale, sums, upto, in_part,
                 masses, part_prior, alpha, prior, least, bound, smooth, stream,
             )  # fmt: skip
             size = put_back(last - first, visit_topics, row, size, *visit)

@@ -1,7 +1,7 @@
 """A minibatch's tokens in the order of their words, and each document's topics as a short list.
 
-An entry of a document's list is a topic and its tokens n_dk; a token is kept as the entry that holds its topic.
-The lists are laid out at the beginning of a step and are no part of a chain's state.
+An entry of a document's list is a topic and its tokens n_dk; a token is kept as the entry that holds its
+topic. The lists are laid out at the beginning of a step and are no part of a chain's state.
 """
 
 from typing import NamedTuple

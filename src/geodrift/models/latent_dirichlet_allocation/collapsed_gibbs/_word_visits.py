@@ -69,7 +69,7 @@ def take_out(
     visit_topics: np.ndarray,
     visit_priors: np.ndarray,
 ) -> int:
-    """Take a visit's tokens out of the word's list, and put them down as the visit's; returns the list's size."""
+    """Take a visit's tokens out of the word's list and put them down; returns the list's size."""
     visit_priors[:] = np.float32(0.0)
     for token in range(first, last):
         topic = topics[entries[token]]
