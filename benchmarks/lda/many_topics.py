@@ -2,7 +2,7 @@
 
     python benchmarks/lda/many_topics.py --data FOLDER --json results/lda-many-topics.json
 
-FOLDER has train-counts.npz and test-counts.npz. All run on one thread with alpha = 50 / K and eta = .01, on the
+FOLDER has train-counts.npz and test-counts.npz. All run on one thread with alpha = 50 / K, eta = .01, and the
 same documents, ``--documents`` of them at random. ``table`` and ``lists`` are the two forms of our counts
 (`_counts.py`), of which a chain takes one by its number of topics. Seconds are the process's own, so that
 another program on the machine counts for less; ours include the start. Tokens a second are of the passes
