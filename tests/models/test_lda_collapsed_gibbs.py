@@ -333,3 +333,19 @@ def test_counts_are_those_of_the_assignments():
     draws_of(chain, 70)
     assert chain.move.seen.all()
     assert_counts_are_those_of_the_assignments(chain.move, counts)
+
+
+def test_masses_of_a_topic_without_words_are_those_of_a_dirichlet_whose_gammas_underflow():
+    """Nearly all mass is in one part; which, goes by the parts' sizes."""
+    bounds, prior = np.array([0, 100, 400]), 1e-6
+    draws = np.array(
+        [
+            _sweeps.draw_masses(
+                np.array([[0.0, 3.0], [0.0, 5.0]]), bounds, prior, np.random.default_rng(seed)
+            )
+            for seed in range(4000)
+        ]
+    )
+    np.testing.assert_allclose(draws.sum(axis=1), 1.0)
+    assert_means(draws[:, None, :, 0], np.array([0.25, 0.75]), comparisons=2)
+    assert (draws[:, :, 0].max(axis=1) > 0.99).mean() > 0.9
