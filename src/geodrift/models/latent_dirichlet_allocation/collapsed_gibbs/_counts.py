@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
+from geodrift._errors import InputError
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_sweeps import sparse_gibbs_sweeps
@@ -129,6 +130,11 @@ class CountLists(TopicCounts):
         return dict(zip(self.names, self.rows[1:], strict=True))
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        if "word_topic" in arrays:
+            raise InputError(
+                f"the run of {self.num_topics:,} topics was begun by a version that kept a table of counts, and"
+                " cannot go on: its draws can be read; begin it anew for more"
+            )
         self.rows = WordRows(self.rows.begins, *(arrays[name] for name in self.names))
 
     def table(self, words: Int[np.ndarray, " W"]) -> Int[np.ndarray, "W K"]:

@@ -13,6 +13,14 @@ cumulative sums with a bound :math:`c_k \geq s_k` in the place of s, and a topic
 probability :math:`s_k / c_k`; otherwise all is drawn anew. What is taken has exactly the weights above
 (rejection sampling: only accepted topics count, and each has its weight). The split by what is not zero is
 that of Yao, Mimno and McCallum (2009).
+
+Parameters of `draw`: ``topics`` and ``numbers`` are those of `TokenLists`, of which the document's list
+begins at ``begin`` and has ``blocks`` vectors; ``own`` is the token's entry, whose number is taken as 1 less.
+The vectors of all topics are without the token: ``scale`` is s, ``products`` is s_k (eta + N_kw), ``bound``
+is alpha_k c_k, ``smooth`` the cumulative sums of eta ``bound``. ``visit_topics`` and ``visit_priors`` are the
+topics of the visit's tokens and alpha of each, 0 for the token itself and where there is none. The word's list
+of ``size`` topics begins at ``row`` of ``row_topics``; ``upto`` has its cumulative sums of ``bound`` times
+N'_k, and ``of_word`` the last of them or 0. ``sums`` is work space.
 """
 
 from typing import Any
@@ -63,31 +71,10 @@ def draw(
     bound: np.ndarray,
     stream: np.uint64,
 ) -> tuple[np.int64, np.uint64]:
-    """Draw a topic.
+    """Draw a topic; the parameters are those of the module's text.
 
     What is found in each of the first three parts is computed before one of them is chosen: where a processor
     guesses wrong which it is, it does much of its work twice.
-
-    Args:
-        begin: The document's list in ``topics`` and ``numbers``.
-        blocks: Its length in vectors.
-        topics: See `TokenLists`.
-        numbers: n_dk with the token, see `TokenLists`.
-        own: The token's entry of the list.
-        products: s_k (eta + N_kw) without the token.
-        sums: Work space.
-        visit_topics: Topics of the visit's tokens, one vector.
-        visit_priors: alpha of each, 0 for the token itself and where there is none.
-        scale: s.
-        of_word: The last of the sums ``upto``; 0 where there are none.
-        upto: Cumulative sums of alpha_k c_k N'_k over the word's list.
-        row_topics: Topics of the words' lists.
-        row: Where the word's list begins.
-        size: Its length.
-        smooth: Cumulative sums of alpha_k c_k eta.
-        alpha: float64.
-        bound: alpha_k c_k.
-        stream: Random stream.
 
     Returns:
         The topic, or -1 where `TRIED` were not taken and bounds are to be made anew; the stream after it.
@@ -96,12 +83,10 @@ def draw(
     of_visit = lanes_sums(visit_topics, visit_priors, scale)
     with_visit = of_document + np.float64(lane_of(of_visit, LANES - 1))
     with_word = with_visit + of_word
-    total = with_word + smooth[-1]
-    topic, found, tried = np.int64(-1), False, 0
+    total, topic, found, tried = with_word + smooth[-1], np.int64(-1), False, 0
     while not found and tried < TRIED:
-        tried += 1
         unit, stream = uniform(stream)
-        level = unit * total
+        level, tried = unit * total, tried + 1
         entry = begin + list_place(sums, blocks, np.float32(level))
         lane = lanes_place(of_visit, np.float32(level - of_document))
         topic = np.int64(row_topics[row + first_above(upto, size, level - with_visit)])

@@ -68,6 +68,14 @@ def _change(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
+def _ask_for(begin: np.int64, topics: np.ndarray, numbers: np.ndarray) -> None:
+    """Have the processor fetch the first vectors of a document's list."""
+    for block in range(NEAR):
+        prefetch(topics, begin + block * LANES)
+        prefetch(numbers, begin + block * LANES)
+
+
+@numba.njit(cache=True, error_model="numpy", inline="always")
 def _sweep_visit(
     first: int,
     last: int,
@@ -103,10 +111,7 @@ def _sweep_visit(
     of_word = word_sums(row, size, row_topics, row_counts, bound, upto)
     held, priors = read_lanes(visit_topics), read_lanes(visit_priors)
     for token in range(first, last):
-        ahead = begins[rows[min(token + AHEAD, rows.shape[0] - 1)]]
-        for block in range(NEAR):
-            prefetch(topics, ahead + block * LANES)
-            prefetch(numbers, ahead + block * LANES)
+        _ask_for(begins[rows[min(token + AHEAD, rows.shape[0] - 1)]], topics, numbers)
         document, own, at = rows[token], entries[token], token - first
         topic = np.int64(topics[own])
         priors = with_lane(priors, at, np.float32(0.0))
