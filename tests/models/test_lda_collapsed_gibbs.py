@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from geodrift.data import InputError
 from geodrift.driver import sampled
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
@@ -349,3 +350,10 @@ def test_masses_of_a_topic_without_words_are_those_of_a_dirichlet_whose_gammas_u
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)
     assert_means(draws[:, None, :, 0], np.array([0.25, 0.75]), comparisons=2)
     assert (draws[:, :, 0].max(axis=1) > 0.99).mean() > 0.9
+
+
+def test_a_table_of_counts_is_not_taken_for_lists(monkeypatch):
+    arrays = Chain(random_corpus(), Settings(n_topics=5)).state()
+    monkeypatch.setattr(_sampler, "LISTS_FROM", 0)
+    with pytest.raises(InputError, match=r"the run of 5 topics was begun by a version"):
+        Chain(random_corpus(), Settings(n_topics=5)).restore(arrays)

@@ -45,7 +45,11 @@ class TopicCounts(abc.ABC):
 
     @abc.abstractmethod
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take arrays of `state`, which are kept."""
+        """Take over arrays of `state`; others are passed over.
+
+        Raises:
+            InputError: They are of the other form of counts.
+        """
 
     @abc.abstractmethod
     def table(self, words: Int[np.ndarray, " W"]) -> Int[np.ndarray, "W K"]:
@@ -94,7 +98,7 @@ class CountTable(TopicCounts):
         return {"word_topic": self.word_topic}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.word_topic = arrays["word_topic"]
+        self.word_topic = np.array(arrays["word_topic"])
 
     def table(self, words: Int[np.ndarray, " W"]) -> Int[np.ndarray, "W K"]:
         return np.ascontiguousarray(self.word_topic[:, : self.num_topics])[words]
@@ -132,10 +136,10 @@ class CountLists(TopicCounts):
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         if "word_topic" in arrays:
             raise InputError(
-                f"the run of {self.num_topics:,} topics was begun by a version that kept a table of counts, and"
-                " cannot go on: its draws can be read; begin it anew for more"
+                f"the run of {self.num_topics:,} topics was begun by a version that kept a table of counts,"
+                " and cannot go on: its draws can be read; begin it anew for more"
             )
-        self.rows = WordRows(self.rows.begins, *(arrays[name] for name in self.names))
+        self.rows = WordRows(self.rows.begins, *(np.array(arrays[name]) for name in self.names))
 
     def table(self, words: Int[np.ndarray, " W"]) -> Int[np.ndarray, "W K"]:
         return self.rows.table(words, self.num_topics)

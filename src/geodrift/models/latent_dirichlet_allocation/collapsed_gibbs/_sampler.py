@@ -124,7 +124,7 @@ class CollapsedGibbs(TopicMove):
         """Restore a state returned by `state`."""
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
-        self.counts.restore({name: np.array(array) for name, array in arrays.items()})
+        self.counts.restore(arrays)
         self.counts.in_parts = np.array(arrays["in_parts"])
         self.complete_at = int(arrays["complete_at"])
 

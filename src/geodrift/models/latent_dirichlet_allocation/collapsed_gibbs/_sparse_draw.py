@@ -15,12 +15,12 @@ probability :math:`s_k / c_k`; otherwise all is drawn anew. What is taken has ex
 that of Yao, Mimno and McCallum (2009).
 
 Parameters of `draw`: ``topics`` and ``numbers`` are those of `TokenLists`, of which the document's list
-begins at ``begin`` and has ``blocks`` vectors; ``own`` is the token's entry, whose number is taken as 1 less.
-The vectors of all topics are without the token: ``scale`` is s, ``products`` is s_k (eta + N_kw), ``bound``
-is alpha_k c_k, ``smooth`` the cumulative sums of eta ``bound``. ``visit_topics`` and ``visit_priors`` are the
-topics of the visit's tokens and alpha of each, 0 for the token itself and where there is none. The word's list
-of ``size`` topics begins at ``row`` of ``row_topics``; ``upto`` has its cumulative sums of ``bound`` times
-N'_k, and ``of_word`` the last of them or 0. ``sums`` is work space.
+begins at ``begin`` and has ``blocks`` vectors; ``own`` is the token's entry, whose number is taken as 1
+less. The vectors of all topics are without the token: ``scale`` is s, ``products`` is s_k (eta + N_kw),
+``bound`` is alpha_k c_k, ``smooth`` the cumulative sums of eta ``bound``. ``visit_topics`` and
+``visit_priors`` are the topics of the visit's tokens and alpha of each, 0 for the token itself and where
+there is none. The word's list of ``size`` topics begins at ``row`` of ``row_topics``; ``upto`` has its
+cumulative sums of ``bound`` times N'_k, and ``of_word`` the last of them or 0. ``sums`` is work space.
 """
 
 from typing import Any
