@@ -1,5 +1,6 @@
 """Run directories: what is stored, what is refused, and that no interruption changes a draw."""
 
+import io
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from fake import FakeChain
+from rich.console import Console
 
 import geodrift
 from geodrift.data import InputError
@@ -67,6 +69,14 @@ def test_seconds_are_shared_by_the_chains_and_the_plan_is_recorded(make_run, qui
     assert result.steps == total
     assert 80 < total <= 200
     assert_draws(run, total, chains=2, shares=Shares())
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.01, True), (0.8, False)])
+def test_a_run_that_cannot_be_as_short_as_was_asked_says_so(make_run, seconds, told):
+    run, chains = make_run("run", chains=2, pause=0.02, shares=Shares())
+    text = io.StringIO()
+    fit_to_run(chains, run, Length(seconds=seconds), console=Console(file=text))
+    assert (f"no run is as short as {seconds:g} s" in text.getvalue()) == told
 
 
 @pytest.mark.parametrize("first", [1, 4, 7, 20])

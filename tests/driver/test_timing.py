@@ -105,6 +105,19 @@ def test_draws_take_a_third_of_the_time_at_most(monkeypatch, seconds, stored):
     assert paced(monkeypatch, chain, seconds).num_draws == stored
 
 
+@pytest.mark.parametrize(("seconds", "needed"), [(0.1, 20.0), (60.0, 60.0)])
+def test_a_run_that_cannot_be_as_short_is_known_to_take_longer(monkeypatch, seconds, needed):
+    chain = TimedChain(itertools.repeat(2.0))
+    assert paced(monkeypatch, chain, seconds).seconds == pytest.approx(needed, abs=2.1)
+
+
+def test_steps_that_are_taken_in_any_case_count(monkeypatch):
+    """A chain that takes 1,000 steps at least, of .1 s, where 50 fit."""
+    chain = TimedChain(itertools.repeat(0.1))
+    chain.steps_within = lambda seconds, pace: max(1000, int(seconds / pace))
+    assert paced(monkeypatch, chain, 5.0).seconds == pytest.approx(100.0, rel=0.02)
+
+
 def test_steps_taken_before_count(monkeypatch):
     chain = TimedChain(itertools.repeat(0.01))
     chain.count = 700

@@ -93,7 +93,7 @@ def started(chain, truth):
     return state | {
         "move.assignments": truth.assignments.astype(state["move.assignments"].dtype),
         "move.word_topic": word_topic,
-        "move.in_parts": np.add.reduceat(word_topic, chain.move.bounds[:-1], axis=0).astype(float),
+        "move.in_parts": np.add.reduceat(word_topic, chain.move.counts.bounds[:-1], axis=0).astype(float),
         "move.seen": np.ones(NUM_DOCUMENTS, bool),
         "move.complete_at": np.array(0),
     }

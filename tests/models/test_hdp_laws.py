@@ -135,11 +135,11 @@ def test_a_topic_that_nobody_chose_keeps_its_tokens_and_gets_none():
     assert moved.any()
     assert move.is_open[before[moved]].all()
     assert move.is_open[move.assignments[moved]].all()
-    recount = np.zeros_like(move.word_topic)
+    recount = np.zeros_like(move.counts.word_topic)
     words = np.repeat(corpus.matrix.indices, corpus.matrix.data.astype(int))
     np.add.at(recount, (words, move.assignments), 1)
-    assert np.array_equal(recount, move.word_topic)
-    assert np.array_equal(recount.sum(axis=0), move.in_parts.sum(axis=0))
+    assert np.array_equal(recount, move.counts.word_topic)
+    assert np.array_equal(recount.sum(axis=0), move.counts.in_parts.sum(axis=0))
 
 
 def test_more_topics_than_two_bytes_name_are_refused(monkeypatch):

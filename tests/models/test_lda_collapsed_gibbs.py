@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from geodrift.data import InputError
 from geodrift.driver import sampled
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, _topics
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler, _start, _sweeps
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import (
+    _counts,
+    _sampler,
+    _sparse_sweeps,
+    _start,
+    _sweeps,
+)
 from geodrift.models.latent_dirichlet_allocation.documents import (
     _assignment_kernel,
     _assignments_in_jax,
@@ -33,8 +40,16 @@ def run(steps, *, seed=0, number=0, **settings):
     return chain
 
 
+@pytest.fixture(params=["table", "lists"])
+def counts_in(request, monkeypatch):
+    """Either form of the counts, which is otherwise a matter of the number of topics."""
+    monkeypatch.setattr(_counts, "LISTS_FROM", 0 if request.param == "lists" else 10**9)
+    return request.param
+
+
 @pytest.mark.parametrize("parts", [1, 3])
-def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
+def test_assignments_and_topics_have_the_law_of_enumeration(parts, counts_in, monkeypatch):
+    seed = 7 if counts_in == "lists" else 0
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
     monkeypatch.setattr(_sampler, "PARTS", parts)
     every, p, in_words = problem.posterior()
@@ -47,7 +62,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, monkeypatch):
 
     draws = []
     for number in range(40):
-        chain, kept = run(340, number=number, batch_size=2, warm_up_fraction=0.1), []
+        chain, kept = run(340, seed=seed, number=number, batch_size=2, warm_up_fraction=0.1), []
         while chain.count < 340:
             chain.step()
             if chain.count > chain.plan.warm_up + 20:
@@ -169,9 +184,11 @@ def draws_of(chain, steps):
     return sampled([chain], steps)["topics"][0]
 
 
+@pytest.mark.usefixtures("counts_in")
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
-    monkeypatch.setattr(_sweeps._sweep_forms, "worth_threads", 1)
+    for sweeps in (_sweeps, _sparse_sweeps):
+        monkeypatch.setattr(sweeps._sweep_forms, "worth_threads", 1)
     settings = Settings(n_topics=5, batch_size=90)
     threads = numba.get_num_threads()
     try:
@@ -197,13 +214,15 @@ def assert_counts_are_those_of_the_assignments(move, counts):
     seen, num_topics = move.seen[documents], len(move.alpha)
     expected = np.zeros((counts.shape[1], num_topics), int)
     np.add.at(expected, (words[seen], move.assignments[seen]), 1)
-    np.testing.assert_array_equal(move.word_topic[:, :num_topics], expected)
-    np.testing.assert_array_equal(move.word_topic[:, num_topics:], 0)
-    parts = np.add.reduceat(expected, move.bounds[:-1], axis=0)
-    np.testing.assert_array_equal(move.in_parts[:, :num_topics], parts)
+    kept = move.counts
+    np.testing.assert_array_equal(kept.table(np.arange(counts.shape[1])), expected)
+    np.testing.assert_array_equal(np.sort(kept.values[kept.values > 0]), np.sort(expected[expected > 0]))
+    parts = np.add.reduceat(expected, kept.bounds[:-1], axis=0)
+    np.testing.assert_array_equal(kept.in_parts[:, :num_topics], parts)
+    np.testing.assert_array_equal(kept.in_parts[:, num_topics:], 0)
 
 
-@pytest.mark.usefixtures("small_steps")
+@pytest.mark.usefixtures("small_steps", "counts_in")
 def test_the_chain_starts_with_some_documents_and_the_others_join(monkeypatch):
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
@@ -252,7 +271,7 @@ def test_documents_that_join_have_assignments_of_the_topics_found(monkeypatch):
     for _ in range(_start.SWEEPS):
         chain.step()
     start = move.seen.copy()
-    monkeypatch.setattr(_sampler, "collapsed_gibbs_sweeps", lambda *arguments, **named: None)
+    monkeypatch.setattr(move.counts, "sweep", lambda *arguments, **named: None)
     while move.complete_at < 0:
         chain.step()
     documents, words = problem.tokens(counts)
@@ -288,7 +307,7 @@ def test_seconds_become_steps_at_the_pace_of_most(all_seen):
     assert move.steps_within(1e-3, of_a_draw, 51) == (0 if all_seen else 6)  # all documents join in any case
 
 
-@pytest.mark.usefixtures("small_steps")
+@pytest.mark.usefixtures("small_steps", "counts_in")
 @pytest.mark.parametrize("cut", [2, 41, 57])
 @pytest.mark.parametrize("batch_size", [90, None])
 def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
@@ -309,9 +328,33 @@ def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
     np.testing.assert_array_equal(whole.topics(), second.topics())
 
 
+@pytest.mark.usefixtures("counts_in")
 def test_counts_are_those_of_the_assignments():
     counts = np.random.default_rng(4).poisson(0.4, (300, 50))
     chain = Chain(problem.corpus(counts), Settings(n_topics=5, batch_size=90))
     draws_of(chain, 70)
     assert chain.move.seen.all()
     assert_counts_are_those_of_the_assignments(chain.move, counts)
+
+
+def test_masses_of_a_topic_without_words_are_those_of_a_dirichlet_whose_gammas_underflow():
+    """Nearly all mass is in one part; which, goes by the parts' sizes."""
+    bounds, prior = np.array([0, 100, 400]), 1e-6
+    draws = np.array(
+        [
+            _sweeps.draw_masses(
+                np.array([[0.0, 3.0], [0.0, 5.0]]), bounds, prior, np.random.default_rng(seed)
+            )
+            for seed in range(4000)
+        ]
+    )
+    np.testing.assert_allclose(draws.sum(axis=1), 1.0)
+    assert_means(draws[:, None, :, 0], np.array([0.25, 0.75]), comparisons=2)
+    assert (draws[:, :, 0].max(axis=1) > 0.99).mean() > 0.9
+
+
+def test_a_table_of_counts_is_not_taken_for_lists(monkeypatch):
+    arrays = Chain(random_corpus(), Settings(n_topics=5)).state()
+    monkeypatch.setattr(_counts, "LISTS_FROM", 0)
+    with pytest.raises(InputError, match=r"the run of 5 topics was begun by a version"):
+        Chain(random_corpus(), Settings(n_topics=5)).restore(arrays)

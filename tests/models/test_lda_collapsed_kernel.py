@@ -1,11 +1,14 @@
-"""Each draw of the kernel that integrates the topics out, against its conditional law at that moment."""
+"""Each draw of the kernels that integrate the topics out, against its conditional law at that moment."""
 
 import numpy as np
 import pytest
 
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import LANES, padded
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_sweeps import sparse_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._word_rows import WordRows
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from law_checks import z_bound
 from models import lda_problem as problem
@@ -15,11 +18,14 @@ BOUNDS = np.array([0, 3, 7, 12])
 
 
 class Problem:
-    """A small corpus with assignments, their counts, and masses of three parts of the words."""
+    """A small corpus with assignments, their counts, and masses of three parts of the words.
 
-    def __init__(self, num_topics, seed):
-        rng = np.random.default_rng(seed)
-        source = TokenSource(problem.corpus(rng.poisson(0.9, (9, WORDS))))
+    ``form`` is "dense", document after document, or "sparse", word after word.
+    """
+
+    def __init__(self, num_topics, seed, form="dense", rate=0.9):
+        rng, self.form = np.random.default_rng(seed), form
+        source = TokenSource(problem.corpus(rng.poisson(rate, (9, WORDS))))
         self.batch, self.starts = source.minibatch(np.arange(9)), source.starts
         self.words = np.repeat(self.batch.vocabulary[self.batch.words], self.batch.counts)
         self.z = rng.integers(num_topics, size=source.num_tokens).astype(np.uint8)
@@ -32,11 +38,17 @@ class Problem:
         """One sweep of the kernel: the assignments and counts after it."""
         z, numbers = self.z.copy(), self.numbers.copy()
         in_parts = np.add.reduceat(numbers, BOUNDS[:-1]).astype(float)
-        counts = z, numbers, in_parts, self.masses, self.alpha
+        common = self.batch, self.starts[:-1], BOUNDS, z
+        more = (in_parts, self.masses, self.alpha, PRIOR)
         streams = Family(seed, 0, 0)
-        collapsed_gibbs_sweeps(
-            self.batch, self.starts[:-1], BOUNDS, *counts, PRIOR, sweeps=1, streams=streams
-        )
+        if self.form == "dense":
+            collapsed_gibbs_sweeps(*common, numbers, *more, sweeps=1, streams=streams)
+        else:
+            rows = WordRows.empty(numbers.sum(axis=1), len(self.alpha))
+            rows.add(self.words, np.ones_like(self.words), z, np.zeros_like(in_parts), BOUNDS)
+            sparse_gibbs_sweeps(*common, rows, *more, sweeps=1, streams=streams)
+            numbers[:, : len(self.alpha)] = rows.table(np.arange(WORDS), len(self.alpha))
+            assert rows.counts[: rows.sizes[0]].all()
         np.testing.assert_array_equal(in_parts, np.add.reduceat(numbers, BOUNDS[:-1]))
         return z, numbers
 
@@ -47,7 +59,9 @@ class Problem:
         for phase in range(3):
             for group in range(3):
                 part = (group + phase) % 3
-                yield part, np.flatnonzero((groups == group) & (parts == part))
+                tokens = np.flatnonzero((groups == group) & (parts == part))
+                by_word = np.argsort(self.words[tokens], kind="stable")
+                yield part, tokens[by_word] if self.form == "sparse" else tokens
 
     def draws(self, after):
         """For each draw in turn its probabilities, what it became, and functions of the topic, [f, K]."""
@@ -77,19 +91,29 @@ class Problem:
         self.replayed = numbers
 
 
-@pytest.mark.parametrize("num_topics", [3, 40])
-def test_every_draw_has_its_conditional_law(num_topics):
+@pytest.mark.parametrize(
+    ("num_topics", "form", "rate", "problems"),
+    [
+        (3, "dense", 0.9, 400),
+        (40, "dense", 0.9, 400),
+        (3, "sparse", 0.9, 400),
+        (40, "sparse", 0.9, 400),
+        (40, "sparse", 8.0, 60),  # words of several visits
+    ],
+)
+def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):
     """Sums over draws of what a function of the topic is beyond its mean, for functions that tell errors."""
     excess, variance = np.zeros(8), np.zeros(8)
-    for seed in range(200, 600):
-        small = Problem(num_topics, seed)
+    for seed in range(200, 200 + problems):
+        small = Problem(num_topics, seed, form, rate)
         z, numbers = small.redraw(seed)
         for p, drawn, values in small.draws(z):
             mean = values @ p
             excess += values[:, drawn] - mean
             variance += (values**2) @ p - mean**2
         np.testing.assert_array_equal(small.replayed, numbers[:, :num_topics])
+    assert rate < 1 or np.bincount(small.words).min() > 3 * VISIT
     some = variance > 1e-6
     assert some.sum() == (8 if num_topics > LANES else 7)
     scores = excess[some] / np.sqrt(variance[some])
-    assert np.abs(scores).max() < z_bound(15), scores
+    assert np.abs(scores).max() < z_bound(15 + 24), scores

@@ -28,7 +28,8 @@ def joint_of(z, counts, num_topics, alpha):
     starts = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
     padded = np.zeros((counts.shape[1], 16), np.int32)
     padded[:, :num_topics] = in_words
-    found = log_joint(padded, starts, np.ones(len(counts), bool), z.astype(np.uint8), alpha, ETA)
+    words = (padded.reshape(-1), in_words.sum(axis=0).astype(float), counts.shape[1])
+    found = log_joint(*words, starts, np.ones(len(counts), bool), z.astype(np.uint8), alpha, ETA)
     assert found == pytest.approx(expected, rel=1e-12)
     return found
 
@@ -85,6 +86,17 @@ def test_the_topics_of_the_start_are_near_those_that_made_the_documents():
     assert (cosines.max(axis=1) > 0.7).sum() >= 7
 
 
+def test_more_topics_than_a_factorisation_finds_start_from_a_document_each():
+    rows = sp.csr_matrix(np.random.default_rng(0).poisson(0.1, (250, 400)))
+    first = _start.first_topics(rows, 300, 0)
+    np.testing.assert_allclose(first.sum(axis=0), 1.0, rtol=1e-5)
+    assert (first > 0).all()
+    shares = rows.toarray() / rows.sum(axis=1)
+    for topic in (0, 249, 250, 299):  # fifty documents serve twice
+        distances = np.abs(first[:, topic] - np.asarray(shares)).sum(axis=1)
+        assert np.argmin(distances) == topic % 250
+
+
 def test_the_largest_topic_of_the_start_has_the_largest_prior():
     """Two kinds of documents without a common word, one three times as frequent."""
     rng, counts = np.random.default_rng(5), np.zeros((400, 60), int)
@@ -93,7 +105,7 @@ def test_the_largest_topic_of_the_start_has_the_largest_prior():
         chain = Chain(problem.corpus(counts), Settings(n_topics=2, doc_topic_prior=prior))
         chain.begin(chain.shares.plan(40))
         chain.step()
-        sizes = chain.move.word_topic[:, :2].sum(axis=0)
+        sizes = chain.move.counts.in_parts.sum(axis=0)[:2]
         assert np.argmax(sizes) == np.argmax(prior)
 
 

@@ -85,7 +85,7 @@ def test_eta_has_its_law_given_the_assignments():
     p = np.exp((logs := log_prior + log_words(eta, counts[None])[:, 0]) - logs.max())
     draws, value = np.empty((20, 200)), 0.01
     for chain, draw in np.ndindex(draws.shape):
-        value = draw_word_prior(value, padded, counts.sum(axis=0).astype(float), rng)
+        value = draw_word_prior(value, padded.ravel(), counts.sum(axis=0).astype(float), len(counts), rng)
         draws[chain, draw] = value
     found = np.stack([draws, draws**2], axis=2)
     assert_means(found, [p @ eta / p.sum(), p @ eta**2 / p.sum()])
@@ -94,7 +94,7 @@ def test_eta_has_its_law_given_the_assignments():
 def test_distinct_counts_are_those_of_a_table(monkeypatch):
     counts = np.random.default_rng(1).poisson(1.5, (50, 4)).astype(np.int32)
     counts[3, 1] = counts[7, 2] = 2**20  # beyond the small ones
-    values, times = distinct_counts(np.pad(counts, ((0, 0), (0, 4))), 4)
+    values, times = distinct_counts(np.pad(counts, ((0, 0), (0, 4))).ravel())
     expected = np.unique(counts[counts > 0], return_counts=True)
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(times, expected[1])
@@ -103,9 +103,9 @@ def test_distinct_counts_are_those_of_a_table(monkeypatch):
 def test_eta_stays_within_what_the_model_can_be_computed_at():
     rng = np.random.default_rng(2)
     nothing = np.zeros((5, 8), np.int32)
-    drawn = [draw_word_prior(1e-6, nothing, np.zeros(2), rng) for _ in range(20)]
+    drawn = [draw_word_prior(1e-6, nothing.ravel(), np.zeros(2), len(nothing), rng) for _ in range(20)]
     assert 1e-6 <= min(drawn) <= max(drawn) <= 1e4
-    assert _word_prior.log_density(np.log(2e4), *distinct_counts(nothing, 2), np.zeros(2), 5) == -np.inf
+    assert _word_prior.log_density(np.log(2e4), *distinct_counts(nothing.ravel()), np.zeros(2), 5) == -np.inf
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ from geodrift.driver._timing import steps_in
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+LATE = 1.1  # times the seconds that were asked for: a run that takes longer says so
 
 
 class Length(NamedTuple):
@@ -56,10 +59,15 @@ class FitResult(NamedTuple):
     """Number of the signal that interrupted it: SIGINT (Ctrl-C) or SIGTERM."""
 
 
-def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
+def plan_of(chains: Sequence[Chain], length: Length, tell: Callable[[str], object] | None = None) -> Plan:
     """The plan of a run that begins.
 
     Seconds are shared by the chains, which take turns.
+
+    Args:
+        chains: They stand where the run begins.
+        length: Of the run.
+        tell: Called with a line where a run cannot be as short as was asked.
 
     Raises:
         ValueError: Not exactly one of seconds and steps is given, or it is not positive.
@@ -72,9 +80,14 @@ def plan_of(chains: Sequence[Chain], length: Length) -> Plan:
     began, shares = time.perf_counter(), chains[0].shares
     prepare(chains)
     if steps is None:
-        left = seconds - (time.perf_counter() - began)
-        steps, num_draws = steps_in(left, chains, kept=True)
-        shares = shares._replace(num_draws=num_draws)
+        prepared = time.perf_counter() - began
+        steps, num_draws, needed = steps_in(seconds - prepared, chains, kept=True)
+        shares, needed = shares._replace(num_draws=num_draws), prepared + needed
+        if tell is not None and needed > LATE * seconds:
+            tell(
+                f"no run is as short as {seconds:g} s here: this one takes about {needed:.0f} s; fewer"
+                " chains, or a smaller model, take less"
+            )
     return shares.plan(steps)
 
 
@@ -121,7 +134,10 @@ def fit_to_run(
     view = ProgressView(console or progress_console(), chains[0].shown_metrics, after=0.0)
 
     def plan_of_run(record: Record) -> tuple[Plan, Leg]:
-        plan, leg = _extended(record, length) if record.resumed else (_planned(record, length), WHOLE)
+        if record.resumed:
+            plan, leg = _extended(record, length)
+        else:
+            plan, leg = _planned(record, length, view.tell), WHOLE
         run.update_config(plan=plan.as_dict())
         return plan, leg
 
@@ -138,7 +154,7 @@ def fit_to_run(
     )
 
 
-def _planned(record: Record, length: Length | None) -> Plan:
+def _planned(record: Record, length: Length | None, tell: Callable[[str], object]) -> Plan:
     run = record.run
     if length is None and "request" in run.config:
         length = Length(**run.config["request"])
@@ -146,7 +162,7 @@ def _planned(record: Record, length: Length | None) -> Plan:
         raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
     # The pilot takes a while: a run killed in it is planned by what was asked for.
     run.update_config(request=length._asdict())
-    return plan_of(record.chains, length)
+    return plan_of(record.chains, length, tell)
 
 
 def _extended(record: Record, length: Length | None) -> tuple[Plan, Leg]:

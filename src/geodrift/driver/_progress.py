@@ -60,6 +60,11 @@ class ProgressView:
             self._last_line = now
             say(f"{phase}: {', '.join([steps, *told, *left])}", self._console.file)
 
+    def tell(self, line: str) -> None:
+        """Say a line of the run's own."""
+        if self._console is not None:
+            say(line, self._console.file)
+
     def _show_bar(self, phase: str, steps: str, told: str, done: int, total: int) -> None:
         if self._bar is None:
             self._bar = _bar(self._console)

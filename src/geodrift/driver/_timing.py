@@ -27,10 +27,12 @@ class Paced(NamedTuple):
     Attributes:
         steps: Of the whole run, at least five times those of the pilot (see `Plan.pilot_ends`).
         num_draws: Those that the chain's shares ask for, or fewer.
+        seconds: The time that all chains take for them; more than was given where a run cannot be so short.
     """
 
     steps: int
     num_draws: int
+    seconds: float
 
 
 def steps_in(
@@ -78,7 +80,20 @@ def steps_in(
     steps = first.count + max(others, first.steps_within(left, pace))
     # There may be some more draws than were asked for.
     surplus = len(first.shares._replace(num_draws=num_draws).plan(steps).stored) / num_draws - 1
-    return Paced(first.count + max(others, first.steps_within(left - surplus * of_draws, pace)), num_draws)
+    more = max(others, first.steps_within(left - surplus * of_draws, pace))
+    beyond = _seconds_of(first, more, pace) - (left - surplus * of_draws)
+    return Paced(first.count + more, num_draws, seconds + number * max(0.0, beyond))
+
+
+def _seconds_of(chain: Chain, steps: int, pace: float) -> float:
+    """The time in which no more than so many steps fit: of steps that are taken in any case, their own."""
+    low, high = 0.0, max(steps, 1) * pace
+    while chain.steps_within(high, pace) <= steps:
+        low, high = high, 2 * high
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if chain.steps_within(middle, pace) <= steps else (low, middle)
+    return low
 
 
 def _last_chunk(chain: Chain, ends: float, limit: float) -> tuple[int, float, float]:

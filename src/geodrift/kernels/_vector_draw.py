@@ -39,7 +39,7 @@ def _lanes(values: list[int]) -> ir.Constant:
     return ir.Constant(_INTEGERS, values)
 
 
-def _everywhere(builder: ir.IRBuilder, value: ir.Value, vector: ir.Type = _FLOATS) -> ir.Value:
+def everywhere(builder: ir.IRBuilder, value: ir.Value, vector: ir.Type = _FLOATS) -> ir.Value:
     """A vector that holds one value in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_SMALL, 0))
@@ -68,9 +68,9 @@ def set_entry(typing_context: Any, array: Any, place: Any, value: Any) -> tuple[
         data = context.make_array(signature.args[0])(context, builder, array).data
         begin = builder.and_(place, _number(-LANES))
         lane = builder.trunc(builder.and_(place, _number(LANES - 1)), _SMALL)
-        here = builder.icmp_signed("==", _everywhere(builder, lane, _INTEGERS), _lanes(list(range(LANES))))
+        here = builder.icmp_signed("==", everywhere(builder, lane, _INTEGERS), _lanes(list(range(LANES))))
         at = _vector_at(builder, builder.gep(data, [begin]))
-        values = builder.select(here, _everywhere(builder, value), builder.load(at, align=4))
+        values = builder.select(here, everywhere(builder, value), builder.load(at, align=4))
         builder.store(values, at, align=4)
         return context.get_dummy_value()
 
@@ -110,26 +110,46 @@ def draw_place(
             context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 6)
         )
         whole = isinstance(signature.args[1].dtype, types.Integer)
-        row, offsets = builder.gep(table, [begin]), _everywhere(builder, offset)
-        upto = _sums_of_lanes(builder, weights, row, offsets, blocks, sums, whole)
-        for by in (1, 2, 4, 8):
-            upto = builder.fadd(upto, _moved_up(builder, upto, by))
+        row, offsets = builder.gep(table, [begin]), everywhere(builder, offset)
+        upto = accumulated(builder, _sums_of_lanes(builder, weights, row, offsets, blocks, sums, whole))
         level = builder.fmul(unit, builder.extract_element(upto, ir.Constant(_SMALL, LANES - 1)))
-        lane = _number_of_true(builder, builder.fcmp_ordered("<=", upto, _everywhere(builder, level)))
-        lane = builder.select(builder.icmp_unsigned("<", lane, _number(LANES - 1)), lane, _number(LANES - 1))
-        below = cgutils.alloca_once_value(builder, _moved_up(builder, upto, 1))
-        below = builder.bitcast(below, _FLOAT.as_pointer())
-        level = builder.fsub(level, builder.load(builder.gep(below, [lane])))
-        place, own = cgutils.alloca_once_value(builder, lane), builder.gep(sums, [lane])
-        with cgutils.for_range(builder, builder.sub(blocks, _number(1))) as loop:
-            total = builder.load(builder.gep(own, [builder.mul(loop.index, _number(LANES))]))
-            passed = builder.zext(builder.fcmp_ordered("<=", total, level), _INDEX)
-            further = builder.mul(passed, _number(LANES))
-            builder.store(builder.add(builder.load(place), further), place)
-        return builder.load(place)
+        return place_at(builder, upto, sums, level, blocks)
 
     signature = types.int64(weights, table, types.int64, types.float32, types.int64, types.float32, sums)
     return signature, code
+
+
+def accumulated(builder: ir.IRBuilder, sums: ir.Value) -> ir.Value:
+    """Each lane's sum and those of the lanes below it."""
+    for by in (1, 2, 4, 8):
+        sums = builder.fadd(sums, _moved_up(builder, sums, by))
+    return sums
+
+
+def place_at(
+    builder: ir.IRBuilder, upto: ir.Value, sums: ir.Value, level: ir.Value, blocks: ir.Value
+) -> ir.Value:
+    """The place at which the accumulated sums, lane after lane, first exceed a level.
+
+    Args:
+        builder: Of the function's code.
+        upto: The lanes' sums, accumulated.
+        sums: Partial sums in each lane, ``blocks`` vectors.
+        level: Less than the last of ``upto``, but for rounding.
+        blocks: Number of vectors.
+    """
+    lane = number_of_true(builder, builder.fcmp_ordered("<=", upto, everywhere(builder, level)))
+    lane = builder.select(builder.icmp_unsigned("<", lane, _number(LANES - 1)), lane, _number(LANES - 1))
+    below = cgutils.alloca_once_value(builder, _moved_up(builder, upto, 1))
+    below = builder.bitcast(below, _FLOAT.as_pointer())
+    level = builder.fsub(level, builder.load(builder.gep(below, [lane])))
+    place, own = cgutils.alloca_once_value(builder, lane), builder.gep(sums, [lane])
+    with cgutils.for_range(builder, builder.sub(blocks, _number(1))) as loop:
+        total = builder.load(builder.gep(own, [builder.mul(loop.index, _number(LANES))]))
+        passed = builder.zext(builder.fcmp_ordered("<=", total, level), _INDEX)
+        further = builder.mul(passed, _number(LANES))
+        builder.store(builder.add(builder.load(place), further), place)
+    return builder.load(place)
 
 
 def _sums_of_lanes(
@@ -159,7 +179,7 @@ def _sums_of_lanes(
     return builder.load(lanes)
 
 
-def _number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+def number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
     return builder.zext(builder.ctpop(builder.bitcast(mask, ir.IntType(LANES))), _INDEX)
 
 

@@ -9,6 +9,7 @@ from geodrift.models.kit._allowed import Between, Numbers, OneOf, Whole
 from geodrift.models.kit._settings import ModelSettings, setting
 
 MAX_TOPICS = 2**16
+LISTS_FROM = 600  # topics: counts are then kept as lists (`benchmarks/lda/many_topics.py`)
 MOST_PROCESSES = 4  # that have work in a step of collapsed Gibbs: pairs of groups of documents
 MAX_SWEEPS = 1000
 MAX_BATCH = 2**31 - 1

@@ -17,6 +17,7 @@ from geodrift.models.hierarchical_dirichlet_process.sampler._weights import (
     draw_concentrations,
     draw_weights,
 )
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_tables
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
@@ -44,6 +45,10 @@ class WeightedGibbs(CollapsedGibbs):
     """
 
     settings: Settings
+    counts: CountTable
+
+    def _empty_counts(self) -> CountTable:
+        return CountTable(self.source, len(self.alpha), self.bounds)
 
     def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:
         given = self.settings
@@ -72,7 +77,7 @@ class WeightedGibbs(CollapsedGibbs):
 
     def order(self) -> Int[np.ndarray, " K"]:
         """The topics that have tokens, by decreasing number of these."""
-        numbers = self.in_parts.sum(axis=0)[: len(self.alpha)]
+        numbers = self.counts.in_parts.sum(axis=0)[: len(self.alpha)]
         return np.argsort(-numbers, kind="stable")[: np.count_nonzero(numbers)]
 
     def state(self) -> dict[str, np.ndarray]:
@@ -83,6 +88,7 @@ class WeightedGibbs(CollapsedGibbs):
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
         super().restore(arrays)
+        self.counts.num_topics = len(self.alpha)
         self.is_open = np.array(arrays["is_open"])
         self.concentrations = Concentrations(*(float(value) for value in arrays["concentrations"]))
 
@@ -116,8 +122,8 @@ class WeightedGibbs(CollapsedGibbs):
             starts,
             self.assignments,
             self.parts,
-            self.word_topic,
-            self.in_parts,
+            self.counts.word_topic,
+            self.counts.in_parts,
             self.alpha,
             self.is_open,
             float(self.settings.topic_word_prior),
@@ -133,7 +139,7 @@ class WeightedGibbs(CollapsedGibbs):
         start = self._start
         of_start = int(np.count_nonzero(self.seen)) == self.start_size and (count + 1) % start.of_start == 0
         ended = self._passed(count) or (self.complete_at < 0 and of_start)
-        if ended and self.in_parts.any():  # the documents of the start may have no word
+        if ended and self.counts.in_parts.any():  # the documents of the start may have no word
             self._renew(_streams.HDP_WEIGHTS.generator(self.seed, self.chain, count))
 
     def _renew(self, rng: np.random.Generator) -> None:
@@ -166,15 +172,16 @@ class WeightedGibbs(CollapsedGibbs):
                 f"the chain came to {number} topics, and an assignment holds at most {MOST_TOPICS}: give a "
                 "smaller weight_concentration, or a larger topic_word_prior"
             )
-        size, had = padded(number), self.word_topic.shape[1]
+        counts = self.counts
+        counts.num_topics, size, had = number, padded(number), counts.word_topic.shape[1]
         in_place = occupied[-1] == len(occupied) - 1
         if in_place and size == had:
             return
         some = slice(len(occupied))
-        word_topic = np.zeros((len(self.word_topic), size), np.int32)
-        in_parts = np.zeros((len(self.in_parts), size))
-        word_topic[:, some], in_parts[:, some] = self.word_topic[:, occupied], self.in_parts[:, occupied]
-        self.word_topic, self.in_parts = word_topic, in_parts
+        word_topic = np.zeros((len(counts.word_topic), size), np.int32)
+        in_parts = np.zeros((len(counts.in_parts), size))
+        word_topic[:, some], in_parts[:, some] = counts.word_topic[:, occupied], counts.in_parts[:, occupied]
+        counts.word_topic, counts.in_parts = word_topic, in_parts
         if not in_place:
             places = np.zeros(had, self.assignments.dtype)
             places[occupied] = np.arange(len(occupied))

@@ -9,13 +9,12 @@ from scipy.special import gammaln
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _of_words(word_topic: np.ndarray, num_topics: int, prior: float) -> float:
+def _of_words(values: np.ndarray, prior: float) -> float:
     """Sum over words and topics of log Gamma(eta + N_kw) - log Gamma(eta)."""
     total, least = 0.0, math.lgamma(prior)
-    for word in range(word_topic.shape[0]):
-        for topic in range(num_topics):
-            if word_topic[word, topic]:
-                total += math.lgamma(prior + word_topic[word, topic]) - least
+    for value in values:
+        if value:
+            total += math.lgamma(prior + value) - least
     return total
 
 
@@ -39,7 +38,9 @@ def _of_documents(starts: np.ndarray, seen: np.ndarray, assignments: np.ndarray,
 
 
 def log_joint(
-    word_topic: Int[np.ndarray, "V Kp"],
+    values: Int[np.ndarray, " count"],
+    in_topics: Float[np.ndarray, " K"],
+    num_words: int,
     starts: Int[np.ndarray, " start"],
     seen: Bool[np.ndarray, " D"],
     assignments: UInt[np.ndarray, " n"],
@@ -49,15 +50,15 @@ def log_joint(
     """Log p(words, assignments): Griffiths and Steyvers (2004), eqs. 2 and 3.
 
     Args:
-        word_topic: N_kw, of the documents seen.
+        values: Every N_kw above 0 of the documents seen, in any order.
+        in_topics: N_k, their sums over words.
+        num_words: V.
         starts: The place in ``assignments`` at which each document's tokens begin, and their number.
         seen: Whether a document counts.
         assignments: The topic of each token.
         alpha: The document prior.
         prior: eta.
     """
-    num_words, num_topics = len(word_topic), len(alpha)
-    in_topics = word_topic[:, :num_topics].sum(axis=0)
-    topics = num_topics * gammaln(num_words * prior) - gammaln(num_words * prior + in_topics).sum()
-    words = _of_words(word_topic, num_topics, prior)
+    topics = len(alpha) * gammaln(num_words * prior) - gammaln(num_words * prior + in_topics).sum()
+    words = _of_words(values, prior)
     return float(topics + words + _of_documents(starts, seen, assignments, alpha))

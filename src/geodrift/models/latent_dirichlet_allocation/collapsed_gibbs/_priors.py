@@ -20,7 +20,7 @@ def draw_priors(
     alpha: Float[np.ndarray, " K"],
     eta: float,
     of_documents: tuple[np.ndarray, np.ndarray],
-    of_words: tuple[np.ndarray, np.ndarray],
+    of_words: tuple[np.ndarray, np.ndarray, int],
     place: tuple[int, int, int],
 ) -> tuple[Float[np.ndarray, " K"], float]:
     """Alpha and eta after a draw of those that are learnt; given the assignments they are independent.
@@ -30,7 +30,7 @@ def draw_priors(
         alpha: Its present value.
         eta: Its present value.
         of_documents: The place at which each document's tokens begin, and the assignments.
-        of_words: N_kw, [V, K] or padded, and N_k.
+        of_words: Every N_kw above 0, N_k, and V.
         place: Seed, chain and count of steps, which name the random streams.
     """
     if settings.learn_doc_topic_prior != "no":

@@ -1,6 +1,5 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -8,25 +7,22 @@ from jaxtyping import Float, Int, UInt
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
-from geodrift.kernels._vector_draw import padded
 from geodrift.models.kit._settings import ModelSettings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._compiling import compile_kernels
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import TopicCounts, empty_counts
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._priors import draw_priors
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import (
-    collapsed_gibbs_sweeps,
-    draw_masses,
-)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import draw_masses
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
-KEPT = ("assignments", "word_topic", "in_parts", "seen", "alpha")  # arrays of the state
+KEPT = ("assignments", "seen", "alpha")  # arrays of the state, beside those of the counts
 
 
 class CollapsedGibbs(TopicMove):
@@ -60,13 +56,14 @@ class CollapsedGibbs(TopicMove):
         self.token_draws = 0  # in this process
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
-        self.alpha, size = self._first_prior()
-        self.assignments = np.zeros(source.num_tokens, np.uint8 if size <= 2**8 else np.uint16)
-        size = padded(len(self.alpha))
-        self.word_topic = np.zeros((source.num_words, size), np.int32)
-        self.in_parts = np.zeros((len(self.bounds) - 1, size))
+        self.alpha, most = self._first_prior()
+        self.assignments = np.zeros(source.num_tokens, np.uint8 if most <= 2**8 else np.uint16)
+        self.counts = self._empty_counts()
         self.eta = float(self.settings.topic_word_prior)
         self._compile()
+
+    def _empty_counts(self) -> TopicCounts:
+        return empty_counts(self.source, len(self.alpha), self.bounds)
 
     def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:
         """Alpha at the start, and the most topics that there will ever be."""
@@ -111,7 +108,7 @@ class CollapsedGibbs(TopicMove):
         """A draw of the topics given the assignments of the documents seen so far."""
         words = np.arange(self.source.num_words)
         streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
-        draw = draw_topics(*self._counts(), words, self.eta, streams)
+        draw = draw_topics(self.counts.table(words), self._totals, words, self.eta, streams)
         return np.ascontiguousarray(draw.T)
 
     def expected_topics(self) -> Float[np.ndarray, "K V"]:
@@ -120,23 +117,27 @@ class CollapsedGibbs(TopicMove):
 
     def topic_sizes(self) -> Float[np.ndarray, " K"]:
         """The share of the words seen so far that each topic has."""
-        sizes = self.in_parts.sum(axis=0)[: len(self.alpha)]
+        sizes = self._totals
         return (sizes / sizes.sum()).astype(np.float32)
 
     def log_joint(self) -> float:
         """Of the words and assignments of the documents seen so far; see `log_joint`."""
+        of_words = self.counts.values, self._totals, self.source.num_words
         of_documents = self.source.starts, self.seen, self.assignments, self.alpha
-        return log_joint(self.word_topic, *of_documents, self.eta)
+        return log_joint(*of_words, *of_documents, self.eta)
 
     def state(self) -> dict[str, np.ndarray]:
         """Assignments, their counts, alpha and eta."""
-        kept = {name: getattr(self, name).copy() for name in KEPT}
-        return kept | {"complete_at": np.array(self.complete_at), "eta": np.array(self.eta)}
+        kept = {name: getattr(self, name) for name in KEPT} | self.counts.state()
+        copies = {name: array.copy() for name, array in (kept | {"in_parts": self.counts.in_parts}).items()}
+        return copies | {"complete_at": np.array(self.complete_at), "eta": np.array(self.eta)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
         for name in KEPT:
             setattr(self, name, np.array(arrays[name]))
+        self.counts.restore(arrays)
+        self.counts.in_parts = np.array(arrays["in_parts"])
         self.complete_at = int(arrays["complete_at"])
         # States of runs from before eta was learnt do without: theirs is that of the settings.
         self.eta = float(arrays.get("eta", self.eta))
@@ -156,9 +157,8 @@ class CollapsedGibbs(TopicMove):
     ) -> None:
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
-        counts, prior = (self.word_topic, self.in_parts), self.document_prior
-        given = batch, starts, self.bounds, assignments, *counts, self._masses(count), prior, self.eta
-        collapsed_gibbs_sweeps(*given, sweeps=self.settings.sweeps, streams=streams)
+        given = batch, starts, assignments, self._masses(count), self.document_prior, self.eta
+        self.counts.sweep(*given, sweeps=self.settings.sweeps, streams=streams)
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
         """The topics that `prepare` has found."""
@@ -184,15 +184,8 @@ class CollapsedGibbs(TopicMove):
 
     def _assign(self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int) -> None:
         """Draw the first assignments of documents given topics, of the minibatch's vocabulary."""
-        documents, vocabulary = batch.documents, batch.vocabulary
-        drawn = self._draw_first(batch, topics, count)
-        counts = np.zeros((len(vocabulary), self.word_topic.shape[1]), np.int32)
-        kernel.add_counts(batch.words, batch.counts, drawn, counts)
-        self.word_topic[vocabulary] += counts
-        cuts = np.searchsorted(vocabulary, self.bounds)
-        for part, (begin, end) in enumerate(itertools.pairwise(cuts)):
-            self.in_parts[part] += counts[begin:end].sum(axis=0)
-        self.seen[documents] = True
+        self.counts.add(batch, self._draw_first(batch, topics, count))
+        self.seen[batch.documents] = True
 
     def _draw_first(
         self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int
@@ -220,14 +213,14 @@ class CollapsedGibbs(TopicMove):
 
     def _compile(self) -> None:
         """Compile the kernels, which takes longer than many steps, before the steps are timed."""
-        nothing, counts = self.source.minibatch(np.zeros(0, np.int64)), (self.word_topic, self.in_parts)
-        compile_kernels(nothing, self.bounds, self.assignments, *counts, self._masses(0), self.document_prior)
+        nothing = self.source.minibatch(np.zeros(0, np.int64))
+        compile_kernels(nothing, self.assignments, self.counts, self._masses(0), self.document_prior)
         CollapsedGibbs.log_joint(self)  # that of a subclass may need other processes
 
-    def _counts(self) -> tuple[Int[np.ndarray, "V K"], Float[np.ndarray, " K"]]:
-        """N_kw, and N_k, its sums over words."""
-        num_topics = len(self.alpha)
-        return np.ascontiguousarray(self.word_topic[:, :num_topics]), self.in_parts.sum(axis=0)[:num_topics]
+    @property
+    def _totals(self) -> Float[np.ndarray, " K"]:
+        """N_k, the sums of N_kw over words."""
+        return self.counts.in_parts.sum(axis=0)[: len(self.alpha)]
 
     def _draw_priors(self, count: int) -> None:
         """Draw what is learnt of alpha and eta after the last minibatch of a pass over all documents."""
@@ -236,15 +229,15 @@ class CollapsedGibbs(TopicMove):
 
     def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:
         of_documents = self.source.starts, self.assignments
-        of_words = self.word_topic, self.in_parts.sum(axis=0)[: len(self.alpha)]
+        of_words = self.counts.values, self._totals, self.source.num_words
         given = self.settings, self.alpha, self.eta, of_documents, of_words
         return draw_priors(*given, (self.seed, self.chain, count))
 
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
-        return draw_masses(self.in_parts[:, : len(self.alpha)], self.bounds, self.eta, rng)
+        return draw_masses(self.counts.in_parts[:, : len(self.alpha)], self.bounds, self.eta, rng)
 
     def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        counts, totals = self._counts()
-        return expected_topics(counts[words], totals, self.eta, self.source.num_words)
+        table, totals = self.counts.table(words), self._totals
+        return expected_topics(table, totals, self.eta, self.source.num_words)

@@ -1,5 +1,7 @@
 """How a collapsed Gibbs chain starts: with some documents, and the topics that a factorisation finds in them.
 
+More topics than a factorisation finds in a reasonable time start as one document each.
+
 Topics form within a number of sweeps that does not depend on how many documents there are, if they are enough
 to tell topics apart; then the other documents join. The documents of the start are chosen at random by each
 chain, at most three quarters of the corpus, so that chains which find the same topics have found them in
@@ -15,7 +17,7 @@ from jaxtyping import Float
 
 from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
-from geodrift.models.topics._factorisation import factorised_topics
+from geodrift.models.topics._factorisation import MOST_TOPICS, factorised_topics
 from geodrift.models.topics._given_topics import filled_up
 
 TOKENS_OF_A_STEP = 2**19
@@ -48,25 +50,45 @@ def sizes_of(source: TokenSource, batch_size: int | None) -> StartSizes:
 def first_topics(
     counts: sp.csr_matrix, num_topics: int, seed: int, given: Float[np.ndarray, "J V"] | None = None
 ) -> Float[np.ndarray, "V K"]:
-    """Topics from a factorisation of documents' counts, as word weights, float32.
+    """Topics to start from, as word weights, float32: each shrunk towards the words' frequencies.
 
-    A word weighs (1 + log n) idf in a document, and documents have length 1; of a topic the idf is taken out
-    again. Topics that are given come first; those of the factorisation that are least like them fill up.
+    Up to `MOST_TOPICS` are from a factorisation of the documents' counts, whose work grows with the square of
+    their number. More are a document each: the first ones, which a chain has in a random order. Topics that
+    are given come first; those of the others that are least like them fill up.
     """
-    from sklearn.feature_extraction.text import TfidfTransformer
-
     if given is not None and len(given) == num_topics:
         topics = given.astype(np.float64)
     else:
-        weighting = TfidfTransformer(sublinear_tf=True)
-        topics = factorised_topics(weighting.fit_transform(counts.astype(np.float64)), num_topics, seed)
-        topics /= weighting.idf_
-        topics /= topics.sum(axis=1, keepdims=True)
+        topics = _topics_of(counts, num_topics, seed)
         if given is not None:
             topics = filled_up(given.astype(np.float64), topics, np.sqrt)
     frequencies = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1.0
     topics = (1 - SMOOTHING) * topics + SMOOTHING * frequencies / frequencies.sum()
     return np.ascontiguousarray(topics.T, dtype=np.float32)
+
+
+def _topics_of(counts: sp.csr_matrix, num_topics: int, seed: int) -> Float[np.ndarray, "K V"]:
+    return _factors(counts, num_topics, seed) if num_topics <= MOST_TOPICS else _documents(counts, num_topics)
+
+
+def _factors(counts: sp.csr_matrix, num_topics: int, seed: int) -> Float[np.ndarray, "K V"]:
+    """Topics of a factorisation.
+
+    A word weighs (1 + log n) idf in a document, and documents have length 1; of a topic the idf is taken out
+    again.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    weighting = TfidfTransformer(sublinear_tf=True)
+    topics = factorised_topics(weighting.fit_transform(counts.astype(np.float64)), num_topics, seed)
+    topics /= weighting.idf_
+    return topics / topics.sum(axis=1, keepdims=True)
+
+
+def _documents(counts: sp.csr_matrix, num_topics: int) -> Float[np.ndarray, "K V"]:
+    """Word frequencies of the first documents, of them all again where they are fewer than the topics."""
+    topics = counts[np.arange(num_topics) % counts.shape[0]].toarray().astype(np.float64)
+    return topics / np.maximum(topics.sum(axis=1, keepdims=True), 1.0)
 
 
 class Start(NamedTuple):

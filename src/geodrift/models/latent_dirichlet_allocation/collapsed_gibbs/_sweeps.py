@@ -173,4 +173,11 @@ def draw_masses(
     if len(shapes) == 1:
         return np.ones(shapes.shape)
     gammas = rng.standard_gamma(shapes)
-    return gammas / gammas.sum(axis=0)
+    sums = gammas.sum(axis=0)
+    none = np.flatnonzero(sums == 0.0)
+    if len(none):
+        # Near 0 a gamma's density is a power: below any small bound it is the bound times U^(1/shape).
+        logs = -rng.standard_exponential((len(shapes), len(none))) / shapes[:, none]
+        gammas[:, none] = np.exp(logs - logs.max(axis=0))
+        sums = gammas.sum(axis=0)
+    return gammas / sums

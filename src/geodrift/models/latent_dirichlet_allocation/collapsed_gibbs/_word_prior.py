@@ -29,24 +29,23 @@ _SMALL = 2**12  # counts below it have a place in a table
 
 
 @numba.njit(cache=True)
-def _histogram(word_topic: np.ndarray, num_topics: int) -> tuple[np.ndarray, np.ndarray]:
+def _histogram(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How often each small count occurs, [`_SMALL`], and all others one by one."""
     small, large = np.zeros(_SMALL, np.int64), [np.int64(0)]
-    for word in range(word_topic.shape[0]):
-        for topic in range(num_topics):
-            count = np.int64(word_topic[word, topic])
-            if count < _SMALL:
-                small[count] += 1
-            else:
-                large.append(count)
+    for value in values:
+        count = np.int64(value)
+        if count < _SMALL:
+            small[count] += 1
+        else:
+            large.append(count)
     return small, np.array(large)[1:]
 
 
 def distinct_counts(
-    word_topic: Int[np.ndarray, "V Kp"], num_topics: int
+    values: Int[np.ndarray, " count"],
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
     """The distinct N_kw above 0, increasing, and how often each occurs."""
-    small, large = _histogram(word_topic, num_topics)
+    small, large = _histogram(values)
     low = np.flatnonzero(small[1:]) + 1
     high, times = np.unique(large, return_counts=True)
     return np.concatenate([low, high]), np.concatenate([small[low], times])
@@ -79,20 +78,22 @@ def log_density(
 
 def draw_word_prior(
     prior: float,
-    word_topic: Int[np.ndarray, "V Kp"],
+    values: Int[np.ndarray, " count"],
     in_topics: Float[np.ndarray, " K"],
+    num_words: int,
     rng: np.random.Generator,
 ) -> float:
     """A move of eta given all assignments.
 
     Args:
         prior: Its present value.
-        word_topic: N_kw; the topics may be padded.
+        values: Every N_kw above 0, in any order.
         in_topics: N_k.
+        num_words: V.
         rng: Of the random numbers.
     """
-    counts, times = distinct_counts(word_topic, len(in_topics))
-    rest = counts, times, in_topics, len(word_topic)
+    counts, times = distinct_counts(values)
+    rest = counts, times, in_topics, num_words
     # Rounding must not leave the edge.
     start = min(max(prior, PRIOR.least * (1 + 1e-12)), PRIOR.most * (1 - 1e-12))
     return math.exp(slice_transition(math.log(start), lambda x: log_density(x, *rest), rng, _WIDTH))

@@ -58,6 +58,11 @@ class TokenSource:
         """Number of tokens of the corpus."""
         return int(self.starts[-1])
 
+    @property
+    def frequencies(self) -> Int[np.ndarray, " V"]:
+        """Number of tokens of each word."""
+        return self._frequencies.astype(np.int64)
+
     def minibatch(self, documents: Int[np.ndarray, " S"]) -> Minibatch:
         """The given documents; cost O(V + nnz)."""
         return as_minibatch(self.corpus.rows(documents), documents, self._place)

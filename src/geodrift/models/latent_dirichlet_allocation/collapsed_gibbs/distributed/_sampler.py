@@ -17,6 +17,7 @@ from geodrift.distributed import Alone, Team
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._agreement import check_agreement
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
@@ -60,9 +61,14 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         self.pairs = shares_of(pairs, team.size)
         self.rounds = rounds_of(pairs, phases, self.pairs)
 
+    counts: CountTable
+
+    def _empty_counts(self) -> CountTable:
+        return CountTable(self.source, len(self.alpha), self.bounds)
+
     def state(self) -> dict[str, np.ndarray]:
         """The state of one process, at process 0."""
-        check_agreement(self.team, [self.word_topic, self.in_parts, self.seen, self.alpha])
+        check_agreement(self.team, [self.counts.word_topic, self.counts.in_parts, self.seen, self.alpha])
         with self._all_assignments():
             return {} if self.team.rank else super().state()
 
@@ -114,7 +120,7 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
     ) -> None:
         del starts  # of one process
         topics = self.shares.fetch(batch.documents, assignments)
-        mine, counts = self.pairs[self.team.rank], (self.word_topic.reshape(-1), self.in_parts)
+        mine, counts = self.pairs[self.team.rank], (self.counts.word_topic.reshape(-1), self.counts.in_parts)
         sweep = SharedSweep(batch, self.bounds, topics, self.document_prior, counts[1].shape[1], mine)
         masses, prior = self._masses(count), self.eta
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
@@ -125,8 +131,8 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
 
     def _compile(self) -> None:
         super()._compile()
-        nothing, width = self.source.minibatch(np.zeros(0, np.int64)), self.in_parts.shape[1]
-        counts = (self.word_topic.reshape(-1), self.in_parts)
+        nothing, width = self.source.minibatch(np.zeros(0, np.int64)), self.counts.in_parts.shape[1]
+        counts = (self.counts.word_topic.reshape(-1), self.counts.in_parts)
         sweep = SharedSweep(
             nothing, self.bounds, self.assignments[:0], self.document_prior, width, Range(0, 0)
         )
