@@ -1,6 +1,7 @@
 """Faults of one of several processes at random times: all end, one line says why, and no bit is lost."""
 
 import random
+import socket
 import subprocess
 import sys
 import time
@@ -98,7 +99,8 @@ def apart(commands):
         )
         for words in commands
     ]
-    return [(process.wait(120), process.stderr.read()) for process in processes]
+    said = [process.communicate(timeout=120)[1] for process in processes]
+    return [(process.returncode, text) for process, text in zip(processes, said, strict=True)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -114,8 +116,6 @@ def test_processes_that_do_not_go_together(fault, seed, corpus, tmp_path):
     elif fault == "coordinator":
         lines[1] += ["--coordinator", ["no.such.machine:9", "127.0.0.1:9", *2 * ["127.0.0.1:7"]][seed]]
     else:
-        import socket
-
         taken = socket.create_server(("", int(where[2].rpartition(":")[2])))
     ends = apart(lines if fault != "port" else lines[:1])
     if fault == "port":

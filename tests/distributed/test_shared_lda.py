@@ -19,7 +19,7 @@ STEPS = 40
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch):
+def vocabulary_in_parts(monkeypatch):
     """The vocabulary of a small corpus in parts, as that of a large one is."""
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
 
