@@ -27,7 +27,7 @@ _UNTIL_LOG = 8  # factors: their product underflows of topics alone that are no 
 def _take(
     own: np.ndarray,
     words: np.ndarray,
-    topic: int,
+    topic: int | np.integer,
     by: int,
     parts: np.ndarray,
     word_topic: np.ndarray,
