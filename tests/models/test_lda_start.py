@@ -69,7 +69,7 @@ def test_every_topic_that_made_the_documents_is_found_from_a_cold_start(monkeypa
     corpora = [simulated(seed) for seed in range(6)]
     assert [found_by(*corpus) for corpus in corpora] == [8] * 6
 
-    def alike(counts, num_topics, seed):
+    def alike(counts, num_topics, seed, given):
         frequencies = np.asarray(counts.sum(axis=0), np.float32).ravel() + 1
         return np.repeat((frequencies / frequencies.sum())[:, None], num_topics, axis=1)
 

@@ -206,10 +206,10 @@ def test_a_run_keeps_what_it_began_at(tmp_path):
     model, corpus = model_named("lda"), Corpus.from_matrix(documents(60, 0), WORDS)
     config = {"settings": {"n_topics": 3}, "seed": 0, "chains": 2, "held_out": 0, "start": "some words"}
     start = np.stack([GROUPS])
-    chains = make_chains(model, config, corpus, start)
+    chains = make_chains(model, config, corpus, start=start)
     run = create_run(tmp_path / "run", model, config, corpus, chains, start)
     np.testing.assert_array_equal(start_of(run), start)
-    again = make_chains(model, run.config, corpus, start_of(run))
+    again = make_chains(model, run.config, corpus, start=start_of(run))
     np.testing.assert_array_equal(again[1].move.given, chains[1].move.given)
     fit(model, chains, run, Length(steps=10))
     verdict = model.answers().verdict(run)
