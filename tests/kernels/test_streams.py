@@ -149,9 +149,8 @@ def test_streams_are_named_in_the_registry_alone():
             name = getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None)
             if name in makers:
                 found.add(path.relative_to(package).as_posix())
-    # The second defines the kernels' streams; those of tuning seed with 128 random bits of a JAX key.
-    tuning = {"tuning/_pilot_data.py", "tuning/_curvature_factor.py"}
-    assert found == {"kernels/_stream_kinds.py", "kernels/_random_streams.py"} | tuning
+    # The second defines the kernels' streams; the third seeds with 128 random bits of a JAX key.
+    assert found == {"kernels/_stream_kinds.py", "kernels/_random_streams.py", "tuning/_pilot_data.py"}
 
 
 @pytest.fixture
