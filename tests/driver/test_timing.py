@@ -129,14 +129,14 @@ def test_the_chain_is_asked_how_many_steps_fit_in_the_time_that_is_left(monkeypa
 
     def steps_within(seconds: float, pace: float) -> int:
         asked.append((seconds, pace))
-        return 1234
+        return 1234 if seconds < 100.0 else 2000
 
     chain = TimedChain(itertools.chain(itertools.repeat(0.5, 3), itertools.repeat(0.25)))
     chain.steps_within = steps_within
     assert planned(monkeypatch, chain, 100.0) == chain.count + 1234
     # 3 steps that compile, then chunks of 1, 2, 4, 8, 16 and what ten seconds have room for.
     assert chain.count == 3 + 34
-    assert set(asked) == {(100.0 - 1.5 - 34 * 0.25, 0.25)}
+    assert set(asked[:2]) == {(100.0 - 1.5 - 34 * 0.25, 0.25)}
 
 
 def test_the_pace_is_that_of_all_chains(monkeypatch):

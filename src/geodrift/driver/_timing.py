@@ -88,7 +88,9 @@ def steps_in(
 def _seconds_of(chain: Chain, steps: int, pace: float) -> float:
     """The time in which no more than so many steps fit: of steps that are taken in any case, their own."""
     low, high = 0.0, max(steps, 1) * pace
-    while chain.steps_within(high, pace) <= steps:
+    for _ in range(20):  # a chain may take so many steps whatever the time
+        if chain.steps_within(high, pace) > steps:
+            break
         low, high = high, 2 * high
     for _ in range(20):
         middle = (low + high) / 2
