@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +58,32 @@ def progress_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True)
+
+
+def silent_console() -> "Console":
+    """In the place of `progress_console` where nothing is to be shown."""
+    from rich.console import Console
+
+    return Console(quiet=True)
+
+
+def end_at_once(status: int) -> NoReturn:
+    """End the process with what it has said, without waiting for processes that may be gone."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
+
+
+def move_native_output(path: str) -> None:
+    """What Python writes goes on to stdout and stderr; what libraries write to their numbers, to a file."""
+    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number, name in ((1, "stdout"), (_STDERR, "stderr")):
+        stream = getattr(sys, name)
+        stream.flush()
+        kept = os.fdopen(os.dup(number), "w", encoding=stream.encoding, errors=stream.errors, buffering=1)
+        setattr(sys, name, kept)
+        os.dup2(target, number)
+    os.close(target)
 
 
 def _written_out(found: re.Match[str]) -> str:

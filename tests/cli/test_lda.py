@@ -52,7 +52,9 @@ def test_topics_are_probabilities_with_the_stated_form(geodrift_cli, run):
     draws = aligned(geodrift.load(run).stacked("topics"))
     groups = []
     for topic in found:
-        assert set(topic) == {"topic", "chains", "found", "shared", "size", "size_low", "size_high", "words"}
+        assert set(topic) == {
+            *("topic", "name", "chains", "found", "shared", "size", "size_low", "size_high", "words", "apart")
+        }
         assert 0 < topic["size_low"] <= topic["size"] <= topic["size_high"] < 1
         assert topic["found"] == topic["chains"] == 2
         assert len(topic["words"]) == 4

@@ -11,7 +11,7 @@ import typer
 
 from geodrift import distributed
 from geodrift._errors import InputError
-from geodrift._terminal import say
+from geodrift._terminal import end_at_once, say
 from geodrift.cli._errors import UsageError, told
 from geodrift.cli._processes import RESTARTS, Processes
 from geodrift.distributed import Team
@@ -100,7 +100,7 @@ def _end(error: Exception) -> NoReturn:
     lost = isinstance(error, distributed.LostProcess)
     # Of a process that was lost the supervisor knows more.
     status = 0 if lost and is_worker() else told(error)
-    distributed.end(LOST if lost else status)
+    end_at_once(LOST if lost else status)
 
 
 def first_makes(team: Team, make: Callable[[], Any]) -> None:

@@ -15,6 +15,5 @@ if TYPE_CHECKING:
     from geodrift.distributed._team import LostProcess as LostProcess
     from geodrift.distributed._team import Team as Team
     from geodrift.distributed._worker import be_worker as be_worker
-    from geodrift.distributed._worker import end as end
 
 __getattr__, __all__ = lazy(__name__, __file__)

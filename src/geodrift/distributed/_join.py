@@ -4,14 +4,13 @@ import contextlib
 import json
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from geodrift._errors import InputError
-from geodrift._terminal import say
+from geodrift._terminal import end_at_once, say
 from geodrift.distributed._place import Place
 from geodrift.distributed._team import Team
 
@@ -146,8 +145,7 @@ def ends_if_late(place: Place, seconds: float) -> Iterator[None]:
             f"error: process {place.rank} of {place.size} waited {seconds:.0f} s at {place.coordinator} for"
             " the others; were all of them started, with the same --coordinator and --process-count?"
         )
-        sys.stderr.flush()
-        os._exit(1)
+        end_at_once(1)
 
     timer = threading.Timer(seconds + LEEWAY_SECONDS, end)
     timer.daemon = True

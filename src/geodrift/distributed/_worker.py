@@ -1,9 +1,9 @@
 """What a process does that a supervisor has started: it ends with it, and keeps its terminal clean."""
 
 import os
-import sys
 import threading
-from typing import NoReturn
+
+from geodrift._terminal import move_native_output
 
 LOG = "GEODRIFT_WORKER_LOG"  # where what compiled libraries write goes
 
@@ -14,15 +14,8 @@ def be_worker() -> bool:
     if log is None:
         return False
     threading.Thread(target=_end_with_supervisor, name="supervisor", daemon=True).start()
-    _move_native_output(log)
+    move_native_output(log)
     return True
-
-
-def end(status: int) -> NoReturn:
-    """End at once, without waiting for processes that may be gone."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(status)
 
 
 def _end_with_supervisor() -> None:
@@ -33,15 +26,3 @@ def _end_with_supervisor() -> None:
     except OSError:
         pass
     os._exit(1)
-
-
-def _move_native_output(log: str) -> None:
-    """What Python writes goes on to stdout and stderr; what libraries write to their numbers, to a file."""
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        stream = getattr(sys, name)
-        stream.flush()
-        kept = os.fdopen(os.dup(number), "w", encoding=stream.encoding, errors=stream.errors, buffering=1)
-        setattr(sys, name, kept)
-        os.dup2(target, number)
-    os.close(target)

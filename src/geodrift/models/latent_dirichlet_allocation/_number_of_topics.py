@@ -1,15 +1,13 @@
 """How many topics, in one call."""
 
-import io
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import scipy.sparse as sp
-from rich.console import Console
 
-from geodrift._terminal import progress_console, say
+from geodrift._terminal import progress_console, say, silent_console
 from geodrift.data import Corpus
 from geodrift.models.latent_dirichlet_allocation.model import MODEL
 from geodrift.models.topics._ladder import Ladder, climb
@@ -63,7 +61,7 @@ def choose_number_of_topics(
         corpus = documents
     else:
         corpus = Corpus.from_matrix(sp.csr_matrix(documents), vocabulary)
-    shown = (progress_console(), say) if verbose else (Console(file=io.StringIO()), lambda line: None)
+    shown = (progress_console(), say) if verbose else (silent_console(), lambda line: None)
     asked: dict[str, Any] = {"settings": settings, "chains": chains, "held_out": held_out, "seed": seed}
     length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": shown[0], "say": shown[1]}
     ladder = climb(MODEL, corpus, numbers, Path(directory), **asked, **length)

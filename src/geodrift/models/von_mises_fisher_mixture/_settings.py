@@ -1,6 +1,7 @@
 """Settings of von Mises-Fisher mixtures."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from geodrift.models.clusters._labels import AUTO
 from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
@@ -11,7 +12,9 @@ from geodrift.models.von_mises_fisher_mixture._cluster_number import (
     DirichletProcess,
     FiniteMixtures,
 )
-from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
+
+if TYPE_CHECKING:
+    from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
 
 NUMBER_PRIORS = ("finite mixtures", "Dirichlet process")
 MOST_CLUSTERS = 2**15
@@ -75,7 +78,10 @@ class Settings(ModelSettings):
             return FiniteMixtures(self.most_clusters, weight)
         return DirichletProcess(self.weight_prior)
 
-    def concentration(self, dim: int) -> ConcentrationPrior:
+    def concentration(self, dim: int) -> "ConcentrationPrior":
         """The prior of kappa in d dimensions."""
+        # Compiled code stands beside it, which the command's help does without.
+        from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
+
         median = float(dim) if self.concentration_median is None else float(self.concentration_median)
         return ConcentrationPrior(median, float(self.concentration_shape), max(LARGEST, 1_000 * median))
