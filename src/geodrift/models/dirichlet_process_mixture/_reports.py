@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models.clusters._command import COMPONENT, other_columns
@@ -44,20 +45,21 @@ class ClusterReports:
         check_is_fitted(self)
         words, given = self._words(vocabulary), self.settings_.given is not None
         draws, agreed = self._of_chains(self.cluster_draws_), self.agreement_
-        traces = {
-            name: self._of_chains(getattr(self, f"{name}_draws_"))
-            for name in ("number_of_clusters", "concentration")
-        }
-        numbers = law_of_number(np.asarray(self.number_of_clusters_draws_), "number_of_clusters")
-        more = {
-            "traces": traces,
-            "numbers": [numbers, self.number_of_clusters()],
-            "others": other_columns(not given, False),
-        }
+        more = {"others": other_columns(not given, False)}
         parts = self.top_words(words, top=top)
         return report_of_estimator(
             self, draws, agreed, parts, words, documents, names, title, component=COMPONENT, more=more
         )
+
+    def _numbers(self: Any) -> dict[str, Float[np.ndarray, "C N"]]:
+        """Numbers of each draw that no order of the clusters changes."""
+        names = ("number_of_clusters", "concentration")
+        return {name: self._of_chains(getattr(self, f"{name}_draws_")) for name in names}
+
+    def _told_numbers(self: Any) -> list[dict[str, Any]]:
+        """How many clusters there are, and how many above `LEAST_SHARE`."""
+        numbers = law_of_number(np.asarray(self.number_of_clusters_draws_), "number_of_clusters")
+        return [numbers, self.number_of_clusters()]
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> None:
         """The model has no posterior predictive check of its clusters."""
