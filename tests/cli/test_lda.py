@@ -79,7 +79,7 @@ def test_topics_as_text_have_no_negative_end(geodrift_cli, run):
     assert "+0." not in out
 
 
-def test_export_has_the_last_state_s_expected_topics_in_the_order_of_the_draws(geodrift_cli, run, tmp_path):
+def test_export_has_the_means_of_topics_in_the_order_of_the_draws(geodrift_cli, run, tmp_path):
     assert geodrift_cli("export", run, "--out", tmp_path / "e.npz")[0] == 0
     with np.load(tmp_path / "e.npz", allow_pickle=False) as exported:
         topics, expected = exported["topics"], exported["expected_topics"]
@@ -89,12 +89,9 @@ def test_export_has_the_last_state_s_expected_topics_in_the_order_of_the_draws(g
     assert topics.sum(axis=2) == pytest.approx(1, abs=1e-5)
     assert hyperparameters["model"] == "lda"
     assert hyperparameters["settings"]["doc_topic_prior"] == 0.2
-    # (eta + N_kw) / (V eta + N_k) of the first chain's assignments, one a token in the corpus's order.
-    rows, numbers = documents(60, 0), np.full((3, 30), 0.1)
-    assignments = geodrift.load(run).read_checkpoint().states[0]["move.assignments"]
-    np.add.at(numbers, (assignments, np.repeat(rows.indices, rows.data)), 1)
-    by_hand = numbers / numbers.sum(axis=1, keepdims=True)
-    assert np.allclose(aligned(expected), aligned(by_hand), atol=1e-6)
+    # Both chains have found all three.
+    by_hand = aligned(geodrift.load(run).stacked("topics").reshape(50, 3, 30)).mean(axis=0)
+    assert np.allclose(aligned(expected), by_hand, atol=1e-6)
     # One order: every draw's topic k is the expected topic k.
     favours = topics.reshape(50, 3, 3, 10).sum(3).argmax(2)
     assert (favours == expected.reshape(3, 3, 10).sum(2).argmax(1)).all()
@@ -189,9 +186,6 @@ def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
     straight, stopped = geodrift.load(run), geodrift.load(tmp_path / "r")
     assert stopped.state["counts"] == [200, 200]
     assert np.array_equal(straight.stacked("topics"), stopped.stacked("topics"))
-    for chain in range(2):
-        kept = (opened.snapshot(chain)["expected_topics"] for opened in (straight, stopped))
-        assert np.array_equal(*kept)
     assert geodrift_cli("resume", tmp_path / "r", "--steps", 40)[0] == 0
     before, after = (opened.draws["posterior"]["topics"].values for opened in (straight, stopped))
     assert np.array_equal(after[:, :25], before)

@@ -52,8 +52,5 @@ class FakeChain(HostChain):
     def state(self):
         return {"position": self.position, "count": np.array(self.count)}
 
-    def snapshot(self):
-        return {"last": self.position.copy()}
-
     def restore(self, arrays):
         self.position, self.count = arrays["position"].copy(), int(arrays["count"])

@@ -7,6 +7,7 @@ from geodrift.models.kit._agreement import LEAST_COSINE, agreement, aligned, lea
 from geodrift.models.kit._next_draw import next_draw_intervals
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.topics._expected_topics import expected_topics
 
 NUM_WORDS = 200
 
@@ -55,6 +56,20 @@ def test_components_know_by_how_many_chains_they_were_found():
     for place, topic in zip(places, common, strict=True):
         cosine = np.sqrt(ordered["topics"][:, :, place] * topic).sum(axis=-1)
         assert cosine.min() > 0.9  # every draw of every chain stands in its place
+
+
+def test_one_estimate_of_a_topic_is_of_the_chains_that_have_found_it():
+    common, own, other = topics(1, 2), topics(2, 1), topics(3, 1)
+    draws = chains_of([np.concatenate([common, own]), np.concatenate([common, other])])
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    means = expected_topics(ordered["topics"], agreed, False)
+    places = matched_to(ordered["topics"], common)
+    np.testing.assert_allclose(means[places], ordered["topics"][:, :, places].mean(axis=(0, 1)), rtol=1e-5)
+    (left,) = {0, 1, 2} - set(places)
+    np.testing.assert_allclose(
+        means[left], ordered["topics"][agreed.found[:, left], :, left].mean(axis=(0, 1))
+    )
+    assert max((np.sqrt(means[left]) @ np.sqrt(row)) for row in (own[0], other[0])) > 0.95
 
 
 def test_the_rule_follows_what_unlike_components_score():

@@ -172,5 +172,3 @@ def test_a_chain_at_the_wrong_temperature_is_a_warning():
     model.temperature_ = np.array([1.02, -0.96, np.nan])
     with pytest.warns(gd.RunWarning, match=r"temperature is -0.96 of chain 1, and should be 1"):
         model._warn_of_temperatures()
-    model.topics_ = np.eye(2)
-    assert model.components_ is model.topics_

@@ -99,10 +99,6 @@ class Chain(abc.ABC):
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`, the count included."""
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """What a reader of the run is given of the present state, besides the draws."""
-        return {}
-
     def work(self) -> float:
         """What was done so far, in units that take the same time: steps, unless these differ in size."""
         return float(self.count)

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from geodrift.driver._known_draws import KnownDraws, nothing_known
 from geodrift.files import Damage, check_seal, read_arrays, sealed, write_arrays
 
 _INFO = "info.json"
-_SNAPSHOT = "snapshot/"
 _DRAWS = "draws/"
 _WHAT = "checkpoint"
 _NEEDED = {"run", "config", "draws", "metrics_bytes", "metrics_sum", "known", "arrays"}
@@ -24,7 +23,6 @@ class Checkpoint(NamedTuple):
 
     states: list[dict[str, np.ndarray]]  # one for each chain of the run
     info: dict[str, Any]  # the run's id and config, plan, counts, draws, metrics_bytes, seconds
-    snapshots: Sequence[dict[str, np.ndarray]] = ()  # one for each chain, or none
     known: KnownDraws = nothing_known(1)
 
 
@@ -34,11 +32,6 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         f"{chain}/{name}": np.asarray(value)
         for chain, state in enumerate(checkpoint.states)
         for name, value in state.items()
-    }
-    arrays |= {
-        f"{_SNAPSHOT}{chain}/{name}": np.asarray(value)
-        for chain, snapshot in enumerate(checkpoint.snapshots)
-        for name, value in snapshot.items()
     }
     arrays |= {_DRAWS + name: values for name, values in checkpoint.known.as_arrays().items()}
     # The file has checksums of its own, of each array; they would not tell an array of another checkpoint.
@@ -60,25 +53,15 @@ def read_known(path: Path) -> tuple[dict[str, Any], KnownDraws]:
     return info, _known(info, arrays)
 
 
-def read_snapshot(path: Path, chain: int) -> dict[str, np.ndarray]:
-    """What a chain left for a reader; nothing in a checkpoint without it."""
-    start = f"{_SNAPSHOT}{chain}/"
-    arrays = _read(path, lambda key: key.startswith(start))[1]
-    return {key.removeprefix(start): value for key, value in arrays.items()}
-
-
 def read_checkpoint(path: Path) -> Checkpoint:
     """All of a checkpoint; InputError when it is damaged."""
     info, arrays = _read(path, lambda key: True)
     states: list[dict[str, np.ndarray]] = [{} for _ in info["draws"]]
-    snapshots: list[dict[str, np.ndarray]] = [{} for _ in info["draws"]]
     for key, value in arrays.items():
-        if key.startswith(_DRAWS):
-            continue
-        of = snapshots if key.startswith(_SNAPSHOT) else states
-        chain, _, name = key.removeprefix(_SNAPSHOT).partition("/")
-        of[int(chain)][name] = value
-    return Checkpoint(states, info, snapshots, _known(info, arrays))
+        if not key.startswith(_DRAWS):
+            chain, _, name = key.partition("/")
+            states[int(chain)][name] = value
+    return Checkpoint(states, info, _known(info, arrays))
 
 
 def _known(info: dict[str, Any], arrays: dict[str, np.ndarray]) -> KnownDraws:

@@ -108,10 +108,6 @@ class LedChain(Chain):
         with self._orders.given("seconds_of_draws", self._number):
             return self._chain.seconds_of_draws()
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """What a reader of the run is given, which this process knows."""
-        return self._chain.snapshot()
-
     def work(self) -> float:
         """What was done so far."""
         return self._chain.work()

@@ -106,8 +106,8 @@ class Record:
             "total": plan.total,
         }
         info = self.info | {"seconds": self.seconds}
-        states, snapshots = zip(*((chain.state(), chain.snapshot()) for chain in self.chains), strict=True)
-        self.run.write_checkpoint(Checkpoint(list(states), info, snapshots, self.store.known))
+        states = [chain.state() for chain in self.chains]
+        self.run.write_checkpoint(Checkpoint(states, info, self.store.known))
         self._saved = time.monotonic()
         self._of_checkpoint = self._saved - began
 

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from geodrift._errors import InputError
-from geodrift.driver._checkpoint import Checkpoint, read_snapshot, write_checkpoint
+from geodrift.driver._checkpoint import Checkpoint, write_checkpoint
 from geodrift.driver._known_draws import METADATA, KnownDraws, nothing_known
 from geodrift.driver._run import locked
 from geodrift.driver._run_config import CHECKPOINT, CONFIG, DRAWS, METRICS, SUMMARY
@@ -92,7 +90,7 @@ def _mend_checkpoint(found: Survey, spare: Spare) -> str | None:
             _set_aside(path, name)
         return "no draws are left: resume begins anew"
     ended = {"ended": "its last state was lost"}
-    _replace_checkpoint(path, Checkpoint([], info | ended, _snapshots(found), known))
+    _replace_checkpoint(path, Checkpoint([], info | ended, known))
     number = f"{min(info['draws']):,} draws of each chain"
     return f"{CHECKPOINT} is written anew: {number} can be read, but the run cannot be resumed"
 
@@ -131,7 +129,7 @@ def _mend_draws(found: Survey, spare: Spare) -> str | None:
     else:
         gone.append(f"all {kept:,} draws of each chain are kept")
     ended = {"ended": "some of its files were lost", "draws": [min(kept, n) for n in found.info["draws"]]}
-    _replace_checkpoint(found.path, Checkpoint([], found.info | ended, _snapshots(found), left))
+    _replace_checkpoint(found.path, Checkpoint([], found.info | ended, left))
     _move_chunks(found.path, known, left, chunks)
     _write_metadata(found.path, left, list(left.nodes))
     return f"{DRAWS}: {'; '.join(gone)}; the run cannot be resumed"
@@ -155,17 +153,6 @@ def _mend_summary(found: Survey, spare: Spare) -> str | None:
 
 
 _STEPS = (_mend_config, _mend_files, _mend_checkpoint, _mend_draws, _mend_metrics, _mend_summary)
-
-
-def _snapshots(found: Survey) -> list[dict[str, np.ndarray]]:
-    """What the chains left for a reader, as far as it can be read."""
-    snapshots = []
-    for chain in range(len(found.info["draws"]) if found.info is not None else 0):
-        try:
-            snapshots.append(read_snapshot(found.path / CHECKPOINT, chain))
-        except InputError:
-            snapshots.append({})
-    return snapshots
 
 
 def _replace_checkpoint(path: Path, checkpoint: Checkpoint) -> None:

@@ -16,7 +16,6 @@ from geodrift.driver._checkpoint import (
     read_checkpoint,
     read_info,
     read_known,
-    read_snapshot,
     write_checkpoint,
 )
 from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged
@@ -152,11 +151,6 @@ class Run:
         if content is None:
             raise damaged(self.path, Damage(self.path / METRICS, CHANGED))
         return [json.loads(line) for line in content.splitlines()]
-
-    def snapshot(self, chain: int) -> dict[str, np.ndarray]:
-        """What a chain of the run left of its last state for a reader, besides the draws; often nothing."""
-        self._need_draws()
-        return read_snapshot(self._checkpoint, chain)
 
     def file(self, name: str) -> Path:
         """A file that was written when the run was made, as it was written."""

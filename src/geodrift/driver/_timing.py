@@ -135,7 +135,7 @@ def _draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:
 def _of_checkpoints(chains: Sequence[Chain], seconds: float) -> float:
     """The time that the checkpoints of a run take."""
     began = time.perf_counter()
-    arrays = [*chains[0].state().values(), *chains[0].snapshot().values()]
+    arrays = chains[0].state().values()
     of_chain = time.perf_counter() - began + sum(array.nbytes for array in arrays) / STORAGE_RATE
     of_one = len(chains) * of_chain
     return CHECKPOINTS * of_one + seconds * min(CHECKPOINT_SHARE, of_one / CHECKPOINT_SECONDS)

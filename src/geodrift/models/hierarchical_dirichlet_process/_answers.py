@@ -20,7 +20,7 @@ from geodrift.models.kit._verdict import Verdict
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import in_order_of, mean_topics
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics
 from geodrift.models.topics._answers import TopicAnswers
 from geodrift.models.topics._topic_scores import topic_scores
 
@@ -68,15 +68,6 @@ class HierarchicalAnswers(TopicAnswers):
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many topics there are, and a few lines each."""
         return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_lines(found, width)}"
-
-    def expected_topics(
-        self, run: Run, topics: Float[np.ndarray, "N K V"]
-    ) -> Float[np.ndarray, "K V"] | None:
-        """The mean given the first chain's last state, of the topics that resemble those told of most."""
-        kept = run.snapshot(0).get("expected_topics")
-        if kept is None or len(kept) < topics.shape[1]:
-            return None
-        return in_order_of(kept, mean_topics(topics))
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

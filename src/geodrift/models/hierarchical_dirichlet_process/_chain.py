@@ -62,10 +62,6 @@ class Chain(MinibatchChain):
             "log_joint": np.array(self.move.log_joint()),
         }
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """The expected topics, in the order of a draw."""
-        return {"expected_topics": self.expected_topics()[self.move.order()]}
-
     def topic_prior(self) -> Float[np.ndarray, " K"]:
         """alpha_0 beta, with what all topics that are not represented have together as the last."""
         return np.maximum(self.move.alpha, LEAST_PRIOR)

@@ -20,7 +20,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
     completion_perplexity,
 )
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics
 from geodrift.models.topics._facade import TopicModelFacade
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         number_of_topics_draws_: Topics that have tokens, [draw].
         mixture_concentration_draws_: alpha_0, [draw].
         weight_concentration_draws_: gamma, [draw].
-        topics_: Posterior means of the topics that are told of, [topic, word].
+        topics_: The posterior mean of each topic that is told of, over the draws of the chains that have
+            found it, [topic, word].
         components_: The same under the name that scikit-learn's LDA has for it.
         agreement_: How far the chains agree on each topic.
         settings_: The settings.
@@ -121,17 +121,6 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         self.mixture_concentration_draws_ = self._draws["mixture_concentration"]
         self.weight_concentration_draws_ = self._draws["weight_concentration"]
         return self
-
-    @property
-    def topics_(self) -> Float[np.ndarray, "K V"]:
-        """See the class."""
-        check_is_fitted(self)
-        return mean_topics(self.topic_draws_)
-
-    @property
-    def components_(self) -> Float[np.ndarray, "K V"]:
-        """See the class."""
-        return self.topics_
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns of `transform`: topic0, topic1, ..., and others.

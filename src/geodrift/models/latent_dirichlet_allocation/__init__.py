@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate as evaluate
     from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import align as align
     from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import common_order as common_order
-    from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import in_order_of as in_order_of
     from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics as mean_topics
     from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
         summarise_topics as summarise_topics,

@@ -28,10 +28,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
-    in_order_of,
-    mean_topics,
-)
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.topics._answers import TopicAnswers
 
@@ -46,15 +42,6 @@ class LatentDirichletAnswers(TopicAnswers):
     # A score takes 75 sweeps over the documents for each draw.
     evaluation_draws = 10
     tells_groups = True
-
-    def expected_topics(
-        self, run: Run, topics: Float[np.ndarray, "N K V"]
-    ) -> Float[np.ndarray, "K V"] | None:
-        """The mean given the assignments of the first chain's last state, matched with the draws' mean."""
-        kept = run.snapshot(0)
-        if "expected_topics" not in kept:
-            return None
-        return in_order_of(kept["expected_topics"], mean_topics(topics))
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

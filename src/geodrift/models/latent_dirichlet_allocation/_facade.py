@@ -19,7 +19,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     align,
-    mean_topics,
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
@@ -69,10 +68,9 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         topic_word_prior_draws_: eta in each draw, [draw], where it is learnt; else None.
         learnt_priors_: Mean and 90% interval of eta, of alpha or, where topics differ, of its sum, those that
             are learnt: ``{"name", "of", "mean", "low", "high"}`` each.
-        topics_: Their mean, [topic, word] float32; rows sum to 1.
+        topics_: The posterior mean of each topic, over the draws of the chains that have found it,
+            [topic, word] float32; rows sum to 1.
         components_: The same under the name that scikit-learn's LDA has for it.
-        expected_topics_: One estimate without the noise of a draw: the mean given the last state's
-            assignments (of the first chain), or counts, [topic, word]; its topics are in that chain's order.
         settings_: The settings.
         n_features_in_: V.
 
@@ -147,7 +145,6 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         self.settings_, self._draws = settings, draws["topics"]
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")
         self.topic_word_prior_draws_ = draws.get("topic_word_prior")
-        self.expected_topics_ = chains[0].expected_topics()
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
@@ -178,7 +175,6 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         self._stream_draws.offer(self._stream.count, self._stream.topics)
         self._draws = self.topic_size_draws_ = None
         self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
-        self.expected_topics_ = self._stream.expected_topics()
         return self
 
     @property
@@ -189,16 +185,6 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         if self._draws is None:
             self._draws = align(self._stream_draws.values())
         return self._draws
-
-    @property
-    def topics_(self) -> Float[np.ndarray, "K V"]:
-        """See the class."""
-        return mean_topics(self.topic_draws_)
-
-    @property
-    def components_(self) -> Float[np.ndarray, "K V"]:
-        """See the class."""
-        return self.topics_
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
         """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.
@@ -238,7 +224,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
                 delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "expected_topics_")
+        return hasattr(self, "settings_")
 
 
 def _default_steps(chain: Chain) -> int:

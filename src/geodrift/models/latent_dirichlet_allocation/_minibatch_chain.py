@@ -92,10 +92,6 @@ class MinibatchChain(ModelChain, abc.ABC):
         self.position = tuple(position)
         self.count = int(arrays["count"])
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """The expected topics."""
-        return {"expected_topics": self.expected_topics()}
-
     def _documents(self) -> Int[np.ndarray, " S"]:
         """The step's documents; a pass ends with a smaller minibatch where it has to."""
         number, done, size = self.position

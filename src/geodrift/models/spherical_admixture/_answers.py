@@ -18,7 +18,6 @@ from geodrift.models.spherical_admixture._settings import Settings
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics
 from geodrift.models.spherical_admixture.model import THETA_DRAWS
 from geodrift.models.topics._answers import TopicAnswers
 
@@ -53,10 +52,6 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         """The unit rows of the run's weighting."""
         weighting = run.config["settings"]["weighting"]
         return weight_rows(counts, weighting, document_frequencies(run), run.config["documents"])
-
-    def expected_topics(self, run: Run, topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
-        """Mean direction of each topic."""
-        return expected_topics(topics)
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

@@ -16,7 +16,6 @@ from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
-from geodrift.models.spherical_admixture.evaluation._summaries import expected_topics
 from geodrift.models.topics._facade import TopicModelFacade, spaced
 
 TEMPERATURE_OFF = 0.25  # from 1, beyond what short runs that are right have
@@ -56,8 +55,9 @@ class SphericalAdmixture(TopicModelFacade):
 
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32.
-        topics_: Their mean directions, [topic, word] float32.
-        components_: The same under scikit-learn's name.
+        topics_: The mean direction of each topic, over the draws of the chains that have found it,
+            [topic, word] float32.
+        components_: The same under the name that scikit-learn's LDA has for it.
         settings_: The settings with every default resolved.
         temperature_: Configurational temperature of each chain, [chain]; 1 for the posterior.
         n_features_in_: V.
@@ -140,14 +140,8 @@ class SphericalAdmixture(TopicModelFacade):
         self.topic_draws_ = self._draws_of(chains, self.n_steps)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
-        self.topics_ = expected_topics(self.topic_draws_)
         self._warn_of_temperatures()
         return self
-
-    @property
-    def components_(self) -> Float[np.ndarray, "K V"]:
-        """See the class."""
-        return self.topics_
 
     def _warn_of_temperatures(self) -> None:
         """Say so where the draws of a chain are not those of the posterior."""

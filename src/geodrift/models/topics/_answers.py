@@ -1,6 +1,5 @@
 """What the runs of topic models have in common: one estimate of the topics."""
 
-import abc
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +9,7 @@ from jaxtyping import Float
 from geodrift.driver import Run
 from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._component_answers import ComponentAnswers, flat
+from geodrift.models.topics._expected_topics import expected_topics
 
 
 class TopicAnswers(ComponentAnswers):
@@ -17,15 +17,6 @@ class TopicAnswers(ComponentAnswers):
 
     variable = "topics"
     sizes = "topic_sizes"
-
-    @abc.abstractmethod
-    def expected_topics(
-        self, run: Run, topics: Float[np.ndarray, "N K V"]
-    ) -> Float[np.ndarray, "K V"] | None:
-        """One estimate of the topics, in the order of the aligned draws ``topics``.
-
-        None where it stands in a state that was lost: a repaired run may have draws alone.
-        """
 
     def transformer(
         self, run: Run, *, seed: int
@@ -37,6 +28,6 @@ class TopicAnswers(ComponentAnswers):
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The same as for all models of components, and one estimate of the topics."""
-        exported = super().export(run)
-        expected = self.expected_topics(run, exported["topics"])
-        return exported if expected is None else exported | {"expected_topics": expected}
+        draws, agreed = self.aligned(run)
+        expected = expected_topics(draws["topics"], agreed, self.signed)
+        return super().export(run) | {"expected_topics": expected}

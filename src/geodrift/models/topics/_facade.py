@@ -14,6 +14,7 @@ from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics.starts._sources import starting_topics
 from geodrift.report import Report
 
@@ -31,12 +32,26 @@ class TopicModelFacade(Facade):
         agreement_: How far the chains of `fit` agree on each topic.
         topic_size_draws_: The share of the documents that each topic has in each draw, [draw, topic]; None
             of a method that has none, and after `partial_fit`.
+        topics_: The posterior mean of each topic, over the draws of the chains that have found it,
+            [topic, word].
+        components_: The same under the name that scikit-learn's LDA has for it.
     """
 
     signed: ClassVar[bool] = False
     agreement_: Agreement
     topic_size_draws_: Float[np.ndarray, "N K"] | None
     topic_draws_: Any
+
+    @property
+    def topics_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        check_is_fitted(self)
+        return expected_topics(self._of_chains(self.topic_draws_), self._agreed(), self.signed)
+
+    @property
+    def components_(self) -> Float[np.ndarray, "K V"]:
+        """See the class."""
+        return self.topics_
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns of `transform`, also after `set_output`: topic0, topic1, ...
@@ -59,8 +74,7 @@ class TopicModelFacade(Facade):
             See `summarise_topics`.
         """
         check_is_fitted(self)
-        draws, agreed = self.topic_draws_, self._agreed()
-        of_chains = draws.reshape(len(agreed.cosines), -1, *draws.shape[1:])
+        of_chains, agreed = self._of_chains(self.topic_draws_), self._agreed()
         sizes = getattr(self, "topic_size_draws_", None)
         if sizes is not None:
             sizes = sizes.reshape(of_chains.shape[:3])
@@ -83,10 +97,9 @@ class TopicModelFacade(Facade):
         check_is_fitted(self)
         agreed = self._agreed()
         draws = {"topics": (self.topic_draws_, ("topic", "word"))} | self._other_draws()
-        chains = len(agreed.cosines)
         posterior = xr.Dataset(
             {
-                name: (("chain", "draw", *dims), values.reshape(chains, -1, *values.shape[1:]))
+                name: (("chain", "draw", *dims), self._of_chains(values))
                 for name, (values, dims) in draws.items()
             }
         )
@@ -123,8 +136,7 @@ class TopicModelFacade(Facade):
         if vocabulary is None:
             vocabulary = getattr(self, "feature_names_in_", [f"word {n}" for n in range(self.n_features_in_)])
         words = [str(word) for word in vocabulary]
-        agreed, topics = self._agreed(), self.topic_draws_
-        of_chains = topics.reshape(len(agreed.cosines), -1, *topics.shape[1:])
+        agreed, of_chains = self._agreed(), self._of_chains(self.topic_draws_)
         parts = self.top_words(words, top=top)
         return report_of_estimator(
             self, of_chains, agreed, parts, words, documents, names, title, texts=texts
@@ -147,6 +159,9 @@ class TopicModelFacade(Facade):
         named = getattr(self, "feature_names_in_", None)
         words = self._words(None) if named is None else list(map(str, named))
         return starting_topics(start_from, words)[0]
+
+    def _of_chains(self, draws: Float[np.ndarray, "N *rest"]) -> Float[np.ndarray, "C M *rest"]:
+        return draws.reshape(len(self._agreed().cosines), -1, *draws.shape[1:])
 
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""

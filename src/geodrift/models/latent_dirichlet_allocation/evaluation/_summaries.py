@@ -24,13 +24,6 @@ def align(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "N K V"]:
     return _alignment.align(topics, np.sqrt)
 
 
-def in_order_of(
-    topics: Float[np.ndarray, "K V"], reference: Float[np.ndarray, "K V"]
-) -> Float[np.ndarray, "K V"]:
-    """The topics, each in the place of the topic of ``reference`` that it resembles most."""
-    return topics[_alignment.matched(topics[None], np.sqrt(reference), np.sqrt)[0]]
-
-
 def mean_topics(topics: Float[np.ndarray, "N K V"]) -> Float[np.ndarray, "K V"]:
     """Posterior mean of each aligned topic's probabilities; rows sum to 1."""
     mean = topics.mean(axis=0, dtype=np.float64)
