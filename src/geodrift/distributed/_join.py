@@ -45,6 +45,9 @@ def join(place: Place, *, arrival_seconds: float | None = None) -> Team:
             jax.config.update("jax_platforms", "cpu")
         # JAX would take over SIGTERM.
         jax.config.update("jax_enable_preemption_service", False)
+        # A program with collectives that one process reads from a cache while another compiles it may never
+        # be read: both then wait for ever (seen with jax 0.10).
+        jax.config.update("jax_enable_compilation_cache", False)
         jax.distributed.initialize(
             place.coordinator,
             place.size,
