@@ -47,7 +47,7 @@ def main() -> None:
         arguments.folder.mkdir(parents=True, exist_ok=True)
         records = arguments.folder / "records.jsonl"
         simulate(records, arguments.documents, arguments.words, arguments.topics)
-        fit = f"fit lda {records} --run {run_path} --topics {arguments.topics} --steps 400 --held-out 0.1"
+        fit = f"fit lda {records} --run {run_path} --topics {arguments.topics} --steps 400 --held-out 200"
         subprocess.run([sys.executable, "-m", "geodrift.cli", *fit.split()], check=True)
     told: list[tuple[str, float]] = []
 
