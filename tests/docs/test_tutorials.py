@@ -5,8 +5,9 @@ import pytest
 
 from docs.pages import EXECUTED, run_page
 
-# Below, in tests/docs/test_bounded_numbers.py and in tests/recipe/test_page.py.
+# Below, in tests/docs/test_bounded_numbers.py, test_completed_matrices.py and in tests/recipe/test_page.py.
 TESTED = (
+    "tutorials/matrix-completion.md",
     "tutorials/truncated-normal.md",
     "tutorials/lda.md",
     "tutorials/categorical-records.md",
