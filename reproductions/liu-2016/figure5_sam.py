@@ -10,7 +10,6 @@ and 1,110 documents of 20News-different over 5,000 words.
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import matplotlib
@@ -21,23 +20,19 @@ import numpy as np
 import scipy.sparse as sp
 from common import HERE, timed_rows, write
 from published_variational import fit_stochastic_variational_as_published, fit_variational_as_published
-from scipy.special import logsumexp
+from sam_race import THETA_DRAWS, Scorer, chain, follow, variational
+from sam_race import Path as ScoredPath
 
 from geodrift.data import Corpus
-from geodrift.distributions import host_log_normaliser
 from geodrift.models.spherical_admixture import (
     Chain,
     Settings,
     annealed_log_perplexity,
     weight_rows,
 )
-from geodrift.models.spherical_admixture.variational._model import Hyperparameters
-from geodrift.models.spherical_admixture.variational._objective import TopicFactors
 
 TOPICS, ALPHA, KAPPA, SIGMA = 20, 10.0, 3e4, 1e4
 GAMMA, RHO = 1e-2, 1e-2  # step size sqrt(gamma / D), friction rho / step size
-THETA_DRAWS = 200
-WINDOW = 10
 MODEL = {
     "n_topics": TOPICS,
     "corpus_mean_concentration": SIGMA,
@@ -64,100 +59,11 @@ COLOURS = dict(
 )
 
 
-class Scorer:
-    """Log-perplexity of the draws so far and of the last ones, at the cost of one draw each.
-
-    Args:
-        rows: Test documents as unit vectors.
-    """
-
-    def __init__(self, rows: sp.csr_matrix) -> None:
-        self.rows = rows
-        self.mixtures = np.random.default_rng(0).dirichlet(np.full(TOPICS, ALPHA), size=THETA_DRAWS)
-        self.constant = float(host_log_normaliser(rows.shape[1], KAPPA)) - np.log(THETA_DRAWS)
-        self.total = np.full(rows.shape[0], -np.inf)
-        self.recent: list[np.ndarray] = []
-        self.count = 0
-
-    def add(self, topics: np.ndarray) -> None:
-        """One more draw, [K, V]."""
-        beta = np.asarray(topics, dtype=np.float64)
-        norms = np.sqrt((self.mixtures @ (beta @ beta.T) * self.mixtures).sum(axis=1))
-        cosines = (self.rows @ beta.T) @ (self.mixtures / norms[:, None]).T
-        value = logsumexp(KAPPA * cosines, axis=1)
-        self.total = np.logaddexp(self.total, value)
-        self.recent = [*self.recent[1 - WINDOW :], value]
-        self.count += 1
-
-    def scores(self) -> dict[str, float]:
-        """Over all draws, the last, and the last ten."""
-        window = np.logaddexp.reduce(self.recent, axis=0) - np.log(len(self.recent))
-        values = {"all": self.total - np.log(self.count), "last": self.recent[-1], "last_ten": window}
-        return {name: float(-(value + self.constant).mean()) for name, value in values.items()}
-
-
 def published(documents: int, **changes: object) -> Settings:
     """The paper's settings: no noise subtracted, fixed step and friction."""
     step = float(np.sqrt(GAMMA / documents))
     stochastic = {"latents": "fresh", "subtract_noise": False, "step_size": step, "friction": RHO / step}
     return Settings(**MODEL | stochastic | {"mixture_burn_in": 40, "mixture_draws": 20} | changes)
-
-
-def chain(corpus: Corpus, settings: Settings) -> Callable[[], Iterator[np.ndarray]]:
-    """The topics after each outer iteration, the start first."""
-
-    def draws() -> Iterator[np.ndarray]:
-        chain = Chain(corpus, settings, seed=0)
-        chain.begin(chain.shares.plan(10**7))
-        while True:
-            yield chain.topics()
-            chain.step()
-
-    return draws
-
-
-def follow(
-    draws: Iterator[np.ndarray], rows: sp.csr_matrix, seconds: float, stride: int
-) -> list[dict[str, float]]:
-    """Scores against processor seconds of the sampler.
-
-    Scoring is left out, and so is the first iteration, which compiles. Every ``stride``-th draw is scored.
-    """
-    scorer, spent, path, marks = Scorer(rows), 0.0, [], iter(np.geomspace(0.3, seconds, 40))
-    mark = next(marks)
-    for iteration in range(10**7):
-        started = time.process_time()
-        topics = next(draws)
-        spent += time.process_time() - started if iteration > 1 else 0.0
-        if iteration % stride == 0:
-            scorer.add(topics)
-        if spent >= mark:
-            path.append({"seconds": spent, "iteration": iteration, **scorer.scores()})
-            mark = next((m for m in marks if m > spent), np.inf)
-        if spent >= seconds:
-            return path
-    return path
-
-
-def variational(
-    fit: Callable, train: sp.csr_matrix, rows: sp.csr_matrix, seconds: float
-) -> list[dict[str, float]]:
-    """Scores of the point estimate (N = 1) against processor seconds."""
-    path: list[dict[str, float]] = []
-    spent, resumed = 0.0, time.process_time()
-
-    def record(_: float, __: float, factors: TopicFactors) -> bool:
-        nonlocal spent, resumed
-        spent += time.process_time() - resumed
-        scorer = Scorer(rows)
-        scorer.add(factors.directions)
-        path.append({"seconds": spent, "iteration": len(path) + 1, **scorer.scores()})
-        resumed = time.process_time()
-        return spent > seconds
-
-    hyperparameters = Hyperparameters(**{name: MODEL[name] for name in Hyperparameters._fields})
-    fit(train, TOPICS, hyperparameters, callback=record)
-    return path
 
 
 def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, list[float]]:
@@ -174,7 +80,7 @@ def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, li
         while chain.count < count:
             chain.step()
         spent = time.process_time() - started
-        scorer = Scorer(few)
+        scorer = Scorer(few, MODEL)
         scorer.add(chain.topics())
         out["passes"].append(float(count * 50 / corpus.num_documents))
         out["prior_mixtures"].append(scorer.scores()["last"])
@@ -187,7 +93,7 @@ def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, li
     return out
 
 
-def draw_methods(paths: dict[str, list[dict[str, float]]]) -> None:
+def draw_methods(paths: dict[str, ScoredPath]) -> None:
     """The figure as published, and at equal numbers of draws."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
     for axis, key, title in zip(
@@ -246,12 +152,15 @@ def main() -> None:
         "ours": Settings(**MODEL),
     }
     jobs = {
-        "VI": lambda: variational(fit_variational_as_published, vectors, rows, seconds),
-        "StoVI": lambda: variational(fit_stochastic_variational_as_published, vectors, rows, seconds),
+        name: lambda f=fit: variational(f, vectors, rows, MODEL, seconds)[0]
+        for name, fit in (
+            ("VI", fit_variational_as_published),
+            ("StoVI", fit_stochastic_variational_as_published),
+        )
     } | {
         name: lambda s=settings: follow(
-            chain(corpus, s)(), rows, seconds, stride=20 if s.latents == "kept" else 1
-        )
+            chain(corpus, s), Scorer(rows, MODEL), seconds, stride=20 if s.latents == "kept" else 1
+        )[0]
         for name, settings in chains.items()
     }
     paths = timed_rows(jobs)

@@ -18,6 +18,7 @@ from command import WORDS, assert_one_line, documents, tree
 import geodrift
 from geodrift import cli
 from geodrift.cli._app import app
+from geodrift.cli._root import COMMANDS
 from geodrift.data import Corpus
 from geodrift.models import models
 
@@ -292,6 +293,18 @@ def test_help_has_an_example(geodrift_cli, command):
     status, out, _ = geodrift_cli(command, "--help")
     assert status == 0
     assert f"Example: geodrift {command}" in out
+
+
+def test_commands_are_listed_in_the_order_of_use_with_whole_sentences(geodrift_cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = geodrift_cli("--help")
+    assert status == 0
+    listed = [
+        line.split(maxsplit=1) for line in out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    ]
+    assert [name for name, _ in listed] == list(COMMANDS)
+    assert set(COMMANDS) == set(typer.main.get_command(app).commands)
+    assert all(sentence == COMMANDS[name] for name, sentence in listed)
 
 
 def test_version_and_help_leave_heavy_libraries_alone():

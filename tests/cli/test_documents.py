@@ -135,7 +135,7 @@ def test_a_fit_ends_with_what_was_found_and_what_is_next(geodrift_cli, run):
     assert (status, out.strip()) == (0, str(run))
     lines = err.splitlines()
     assert any(re.match(r"at the end of the first chain: .*held-out perplexity \d", line) for line in lines)
-    assert lines[-1] == f"next: geodrift topics {run}; geodrift documents {run}"
+    assert lines[-1] == f"next: geodrift topics {run}; geodrift report {run}; geodrift documents {run}"
     (steps,) = re.findall(r"^([\d,]+) steps", err, re.MULTILINE)
     assert f"step {steps}/{steps} of 2 chains" in err
 

@@ -16,6 +16,7 @@ from harness import steering
 from geodrift import _terminal
 from geodrift.driver._chain import ShownMetric
 from geodrift.driver._progress import ProgressView
+from geodrift.models.kit._tables import paragraphs
 
 PACKAGE = Path(_terminal.__file__).parent
 HOSTILE = "a\x1b[31mred\x07\x9b2J\x7f\u202eoverride\u2067isolate\u200fmark\udc80"
@@ -171,3 +172,7 @@ def test_errors_write_out_what_they_repeat(geodrift_cli, tmp_path, arguments):
     assert steering(err) == []
     assert "rror: " in err
     assert "Traceback" not in err
+
+
+def test_lines_that_are_wrapped_stay_as_far_in_as_they_begin():
+    assert paragraphs("  one two three\nfour five", 9) == "  one two\n  three\nfour five"

@@ -1,38 +1,20 @@
 """The code of every page runs, and what the pages on LDA and on corpora say of its results is so."""
 
-import contextlib
-import io
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-EXECUTED = sorted(
-    str(page.relative_to(DOCS))
-    for page in DOCS.rglob("*.md")
-    if "```python exec" in page.read_text(encoding="utf-8")
-)
-# Below, and in tests/recipe/test_page.py.
+from docs.pages import EXECUTED, run_page
+
+# Below, in tests/docs/test_bounded_numbers.py, test_completed_matrices.py and in tests/recipe/test_page.py.
 TESTED = (
+    "tutorials/matrix-completion.md",
+    "tutorials/truncated-normal.md",
     "tutorials/lda.md",
     "tutorials/categorical-records.md",
     "tutorials/vectors.md",
     "how-to/read-a-corpus.md",
     "how-to/invent-a-sampler.md",
 )
-
-
-def run_page(name):
-    """The names that a page's code leaves, and what it prints."""
-    text = (DOCS / name).read_text(encoding="utf-8")
-    names: dict = {}
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        for block in re.findall(r"```python exec[^\n]*\n(.*?)```", text, flags=re.DOTALL):
-            exec(compile(block, name, "exec"), names)
-    return names, printed.getvalue()
 
 
 LONG = (

@@ -166,6 +166,8 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     assert len(verdict.shared) == 3
     assert verdict.to_dict()["shared"] == verdict.shared
     apart = str(verdict_of(agreed, numbers(*(at_rest + 50 * np.arange(4)[:, None])), "topic"))
+    still = np.repeat(np.array([3.0, 5.0, 4.0, 5.0])[:, None], 25, axis=1)
+    assert "(R-hat above 100)" in str(verdict_of(agreed, numbers(*still), "topic"))
     assert "The chains rest in different places: their log joint differs by 150" in apart
     rising = str(verdict_of(agreed, numbers(*(at_rest + 5 * np.arange(25))), "topic"))
     assert "Not at rest: in 4 of 4 chains the log joint is still on its way" in rising

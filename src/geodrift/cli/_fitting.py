@@ -169,8 +169,8 @@ def say_verdict(run: Run) -> None:
 
 def say_next(run: Run) -> None:
     """What to do with a run."""
-    command = model_of(run).summary.command
-    say(f"next: geodrift {command} {run.path}; geodrift documents {run.path}")
+    commands = (model_of(run).summary.command, "report", "documents")
+    say("next: " + "; ".join(f"geodrift {command} {run.path}" for command in commands))
 
 
 def _left(steps: int) -> str:

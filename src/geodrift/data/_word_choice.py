@@ -31,8 +31,8 @@ def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], d
     low, high = options.limits(found.documents)
     kept = [word for word, number in found.words.items() if low <= number <= high]
     dropped = {
-        f"words in fewer than {low:g} documents": sum(number < low for number in found.words.values()),
-        f"words in more than {high:g} documents": sum(number > high for number in found.words.values()),
+        f"words in fewer than {low:,.10g} documents": sum(number < low for number in found.words.values()),
+        f"words in more than {high:,.10g} documents": sum(number > high for number in found.words.values()),
     }
     if options.max_words is not None and len(kept) > options.max_words:
         dropped[f"words beyond the {options.max_words:,} most frequent"] = len(kept) - options.max_words

@@ -27,9 +27,15 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
 
 
 def paragraphs(text: str, width: int = 80) -> str:
-    """Lines of at most ``width`` characters, each line of the text from a new one."""
-    whole = {"break_on_hyphens": False, "break_long_words": False}
-    return "\n".join(textwrap.fill(line, width, **whole) for line in text.splitlines())  # type: ignore[arg-type]
+    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins."""
+
+    def filled(line: str) -> str:
+        inset = line[: len(line) - len(line.lstrip(" "))]
+        return textwrap.fill(
+            line, width, subsequent_indent=inset, break_on_hyphens=False, break_long_words=False
+        )
+
+    return "\n".join(map(filled, text.splitlines()))
 
 
 def component_tables(found: list[dict[str, Any]], component: str) -> str:

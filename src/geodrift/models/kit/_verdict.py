@@ -12,6 +12,7 @@ from geodrift.models.kit._agreement import Agreement, least_chains
 from geodrift.models.kit._relations import Relation
 
 SAME = 1.05  # R-hat up to which the chains count as having one law
+LARGEST_SHOWN = 100  # R-hat: chains that do not move make it any number above
 LEAST_DRAWS = 4  # of a chain, for R-hat
 MOVING = 2.0  # standard deviations between the halves of a chain's draws
 
@@ -108,9 +109,14 @@ class Verdict:
             elif self.chains > 1:
                 lines.append(
                     f"The chains rest in different places: their {words} differs by {between:,.3g} "
-                    f"(R-hat {told['rhat']:.2f})."
+                    f"(R-hat {_shown(told['rhat'])})."
                 )
         return lines
+
+
+def _shown(rhat: float) -> str:
+    """R-hat for a person; of chains that hardly moved it is a number of no meaning, or infinite."""
+    return f"{rhat:.2f}" if rhat < LARGEST_SHOWN else f"above {LARGEST_SHOWN}"
 
 
 def verdict_of(

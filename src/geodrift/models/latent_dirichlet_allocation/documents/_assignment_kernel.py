@@ -154,6 +154,7 @@ def gibbs_sweeps(
     sweeps: int,
     first: bool,
     streams: Family,
+    tables: Float[np.ndarray, "W K"] | None = None,
 ) -> None:
     """Sweep over the tokens of a minibatch; the assignments are changed in place.
 
@@ -166,8 +167,9 @@ def gibbs_sweeps(
         sweeps: Number of sweeps over each document.
         first: Whether these documents have no assignments yet.
         streams: Random streams of the sweeps.
+        tables: `prior_tables` of these topics and this prior, where they are known; None: made here.
     """
-    tables = prior_tables(topics, doc_topic_prior)
+    tables = prior_tables(topics, doc_topic_prior) if tables is None else tables
     rows, work = batch.indptr, sweeps * batch.num_tokens
     _redraw_forms(
         work,

@@ -28,8 +28,10 @@ def gibbs_sweeps(
     sweeps: int,
     first: bool,
     streams: Family,
+    tables: Float[np.ndarray, "W K"] | None = None,
 ) -> None:
     """Sweep over the tokens of a minibatch; see `_assignment_kernel.gibbs_sweeps`."""
+    del tables  # no draw looks anything up
     tokens = np.repeat(batch.words, batch.counts)
     ends = np.append(0, np.cumsum(batch.counts, dtype=np.int64))[batch.indptr]
     begins, lengths = ends[:-1], np.diff(ends)

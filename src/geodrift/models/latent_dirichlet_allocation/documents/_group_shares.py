@@ -66,10 +66,11 @@ def group_shares(
     shares = np.empty((num_draws, DRAWS_PER_TOPIC_DRAW, num_topics))
     for number, draw in enumerate(topics):
         rng, step = LDA_EFFECT_PRIORS.generator(seed, number, group), 0
+        sampler.set_topics(draw, prior)
         sweeps = BURN_IN if number else FIRST_SWEEPS
         for kept in range(-1, DRAWS_PER_TOPIC_DRAW):
             for _ in range(sweeps if kept < 0 else SWEEPS_A_DRAW):
-                sampler.set_topics(draw, prior)
+                sampler.set_prior(prior)
                 sampler.sweep(number, step)
                 prior = draw_document_prior(prior, sampler.bounds, sampler.assignments, False, rng)
                 # Float32 is what the sweeps calculate with.

@@ -53,9 +53,17 @@ class DocumentSampler:
 
     def set_topics(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> None:
         """Use these topics and this document prior for the sweeps from now on."""
-        self.prior = prior.astype(np.float32)
-        self._topics = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
-        self._topics[prior_tables(self._topics, self.prior)[:, -1] == 0.0] = 1.0
+        self._given = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
+        self.set_prior(prior)
+
+    def set_prior(self, prior: Float[np.ndarray, " K"]) -> None:
+        """Use this document prior, and the topics as they are."""
+        self.prior, self._topics = prior.astype(np.float32), self._given
+        self._tables = prior_tables(self._topics, self.prior)
+        without = self._tables[:, -1] == 0.0
+        if without.any():
+            self._topics = np.where(without[:, None], np.float32(1.0), self._given)
+            self._tables = prior_tables(self._topics, self.prior)
 
     def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
         """Sweep over all documents, and return n_dk after the last sweep.
@@ -76,6 +84,7 @@ class DocumentSampler:
             sweeps=times,
             first=self._first,
             streams=self.use.family(self.seed, draw, step),
+            tables=self._tables,
         )
         self._first = False
         return _topic_counts(self.bounds, self.assignments, self.num_topics)
