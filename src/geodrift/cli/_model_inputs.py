@@ -10,7 +10,7 @@ from geodrift.models.kit import Model
 
 
 def load_training(
-    model: Model, source: Path, vocab: Path | None, text: Text, *, signed: bool, checked: bool
+    model: Model, source: Path | str, vocab: Path | None, text: Text, *, signed: bool, checked: bool
 ) -> Corpus | VectorSource:
     """The documents behind INPUT of `fit`; see `load_corpus`."""
     if model.reads == "counts":
@@ -19,7 +19,7 @@ def load_training(
 
 
 def load_new(
-    run: Run, model: Model, path: Path, vocab: Path | None, text: Text
+    run: Run, model: Model, path: Path | str, vocab: Path | None, text: Text
 ) -> tuple[VectorRows, DocumentTable | None]:
     """Documents for a run, and who they are, where that is said; see `load_documents`."""
     if model.reads == "counts":

@@ -80,11 +80,16 @@ def write_file(
 
 
 @contextmanager
-def new_directory(path: Path) -> Iterator[Path]:
+def new_directory(path: Path, goes_on: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Build a directory under a temporary name beside `path` and rename it when the block ends.
 
     Parents that do not exist are made. What killed processes have left under temporary names of `path` is
     removed.
+
+    Args:
+        path: The directory.
+        goes_on: Whether the block can go on in a directory that was left, which it gets then in place of an
+            empty one; None: it begins anew.
 
     Raises:
         InputError: Something stands at `path` already.
@@ -93,7 +98,7 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = Path(path)
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with partial(path, directory=True) as temporary, unfinished(temporary):
+    with partial(path, directory=True, goes_on=goes_on) as temporary, unfinished(temporary):
         with room_for(temporary, then=f"nothing is left at {path}"):
             yield temporary
             sync_tree(temporary)
