@@ -18,6 +18,7 @@ from geodrift.data import (
     TextOptions,
     build_corpus,
     count_documents,
+    count_into,
     counts_format,
     find_sources,
     parse_frequency,
@@ -26,6 +27,7 @@ from geodrift.data import (
     read_stop_words,
     read_vocabulary,
 )
+from geodrift.data._build import Progress
 from geodrift.data._limits import default_words
 
 
@@ -59,8 +61,15 @@ def load_corpus(
 
 
 def load_documents(
-    path: Path | str, vocab: Path | None, text: Text, words: list[str], stored: dict | None
-) -> tuple[sp.csr_matrix, DocumentTable | None]:
+    path: Path | str,
+    vocab: Path | None,
+    text: Text,
+    words: list[str],
+    stored: dict | None,
+    *,
+    scratch: Path | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> tuple[sp.csr_matrix | Corpus, DocumentTable | None]:
     """Counts of a run's vocabulary in the documents at `path`, and who these are, where that is said.
 
     Args:
@@ -69,9 +78,14 @@ def load_documents(
         text: Field and encoding; everything else comes from the run.
         words: The run's vocabulary.
         stored: The run's tokeniser settings; None when it was fitted to counts.
+        scratch: An empty directory, in which counts may be kept while they are needed: a corpus is returned
+            then wherever it can be. None: all counts are in memory.
+        progress: See `build_corpus`.
     """
     if is_corpus(path) or counts_format(path):
         corpus = _of_counts(path, vocab, signed=True)
+        if scratch is not None and corpus.vocabulary == words:
+            return corpus, corpus.documents
         # Columns without names are taken to be the run's.
         named = vocab is not None or corpus.vocabulary != default_words(corpus.num_words)
         counts = _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
@@ -82,7 +96,10 @@ def load_documents(
         say("note: the run was fitted to counts, text is split by the default rules")
     else:
         options = TextOptions.from_dict(stored)
-    return count_documents(_sources(text, [path]), options, words)
+    if scratch is None:
+        return count_documents(_sources(text, [path]), options, words)
+    corpus = count_into(scratch, _sources(text, [path]), options, words, progress=progress)
+    return corpus, corpus.documents
 
 
 def is_corpus(path: Path | str) -> bool:

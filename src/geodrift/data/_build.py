@@ -2,27 +2,22 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from geodrift._errors import InputError
 from geodrift.data._build_plan import begin, plan_of
 from geodrift.data._build_steps import CountedPart, columns_of, count_part, left_over, words_of, write_block
 from geodrift.data._corpus import Corpus
-from geodrift.data._counts import check_counts, check_vocabulary, refuse_empty
-from geodrift.data._document_writer import DocumentWriter
-from geodrift.data._documents import DocumentTable
+from geodrift.data._counts import check_vocabulary, refuse_empty
 from geodrift.data._manifest import FREQUENCIES, VOCABULARY, Told, finish_directory
-from geodrift.data._raw_counts import raw_counts
 from geodrift.data._shards import ShardSet
-from geodrift.data._sources import Source, parts_of, read_identified
+from geodrift.data._sources import Source, parts_of
 from geodrift.data._text import TextOptions
-from geodrift.data._word_choice import Choice, choose_words, given_words, none_within
+from geodrift.data._word_choice import Choice, choose_words, given_words
 from geodrift.data._word_totals import WordTotals
 from geodrift.data._workers import mapped, usable_cores
 from geodrift.files import new_directory, read_json, refuse_existing, sync_directory, write_json
@@ -81,6 +76,7 @@ def _fill(
     words: list[str] | None,
     progress: Progress,
     lasting: bool = True,
+    may_be_empty: bool = False,
 ) -> None:
     """Write a corpus directory, or the rest of one."""
     most = min(usable_cores(), len(parts) // 2) if workers is None else workers
@@ -91,7 +87,8 @@ def _fill(
             counted.append(part)
             progress(len(counted), len(parts), "splitting text")
         told = Told.joined(part.told for part in counted)
-        _check_fields(sources, told.fields)
+        if not may_be_empty:
+            _check_fields(sources, told.fields)
         chosen = _chosen(folder, counted, options, words)
         blocks, written = [block for part in counted for block in part.blocks], []
         for shard in each(partial(write_block, folder=folder, lasting=lasting), blocks):
@@ -103,7 +100,8 @@ def _fill(
         sum(block.tokens for block in written),
         sum(block.empty_documents for block in written),
     )
-    refuse_empty(sum(part.documents for part in counted), len(chosen.words), sum(s.nnz for s in shards))
+    counts = sum(shard.nnz for shard in shards)
+    refuse_empty(sum(part.documents for part in counted), len(chosen.words), max(counts, may_be_empty))
     made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
     whole = ShardSet(shards, chosen.frequencies, tokens, empty)
     finish_directory(folder, [whole], chosen.words, made, chosen.dropped, told)
@@ -163,93 +161,28 @@ def _in_memory(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def count_into(
+    folder: Path,
+    sources: Sequence[Source],
+    options: TextOptions,
+    vocabulary: Sequence[str],
+    *,
+    workers: int | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> Corpus:
+    """`count_documents` into an empty directory, by all cores and in bounded memory.
+
+    Raises:
+        InputError: Text cannot be read, or there are no documents.
+    """
+    words = check_vocabulary(vocabulary, len(vocabulary))
+    parts = [part for source in sources for part in parts_of(source)]
+    _fill(folder, sources, parts, options, workers, words, progress, lasting=False, may_be_empty=True)
+    return Corpus._written(folder)
+
+
 def _check_fields(sources: Sequence[Source], found: Sequence[str]) -> None:
     """Refuse fields to keep that no document has."""
     for field in sources[0].fields or () if sources else ():
         if field not in found:
             raise InputError(f"no document has a field {field!r} with a number, a date or text (--fields)")
-
-
-def build_from_texts(
-    texts: Sequence[str], options: TextOptions, made: dict[str, Any] | None = None
-) -> Corpus:
-    """Make an in-memory corpus of texts.
-
-    Args:
-        texts: One string for each document.
-        options: How text becomes words, and which words are kept.
-        made: Notes for the manifest on how the counts were made.
-
-    Raises:
-        InputError: There are no documents, or no word is left.
-    """
-    blocks, totals = list(raw_counts(texts, options)), WordTotals()
-    for block in blocks:
-        totals.add(block.words, block.frequencies()[: len(block.words)])
-    documents = sum(block.rows.shape[0] for block in blocks)
-    words, _, dropped = choose_words(totals.in_order(), documents, options)
-    columns = {word: place for place, word in enumerate(words)}
-    rows = check_counts(_stacked(block.of(columns, len(words)) for block in blocks))
-    return Corpus._from_checked(rows, words, made=made or {}, dropped=dropped)
-
-
-def _stacked(blocks: Iterable[sp.csr_matrix]) -> sp.csr_matrix:
-    return sp.vstack(list(blocks), format="csr")
-
-
-def count_words(sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]) -> sp.csr_matrix:
-    """The counts of `count_documents` alone."""
-    return count_documents(sources, options, vocabulary)[0]
-
-
-def count_documents(
-    sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]
-) -> tuple[sp.csr_matrix, DocumentTable]:
-    """Count the words of a given vocabulary in new documents, [D, V]; other words are ignored.
-
-    Args:
-        sources: From `find_sources`.
-        options: How text becomes words; the limits on their frequencies are not used.
-        vocabulary: V words, such as those of a corpus.
-
-    Returns:
-        The counts, and who the documents are.
-
-    Raises:
-        InputError: Text cannot be read.
-    """
-    writer, columns = DocumentWriter(None), {word: place for place, word in enumerate(vocabulary)}
-    blocks = (
-        block.of(columns, len(vocabulary))
-        for source in sources
-        for block in raw_counts(writer.noted(read_identified(source)), options)
-    )
-    return _stacked(blocks), writer.table()
-
-
-def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
-    """Drop words by document frequency; the order of the others is kept.
-
-    Args:
-        corpus: The corpus, whose counts are copied into memory.
-        options: Of which ``min_df``, ``max_df`` and ``max_words`` are used.
-
-    Raises:
-        InputError: No word is left.
-    """
-    frequencies = corpus.document_frequencies
-    low, high = options.limits(corpus.num_documents)
-    keep = np.flatnonzero((frequencies >= low) & (frequencies <= high))
-    if options.max_words is not None and len(keep) > options.max_words:
-        by_frequency = np.lexsort((keep, -frequencies[keep]))
-        keep = np.sort(keep[by_frequency[: options.max_words]])
-    if not len(keep):
-        raise InputError(
-            f"no words are left: of {corpus.num_words:,} {none_within(low, high)} of the"
-            f" {corpus.num_documents:,} documents; change --min-df or --max-df"
-        )
-    words = [corpus.vocabulary[column] for column in keep]
-    dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
-    rows = check_counts(corpus.matrix()[:, keep])
-    made = corpus.manifest["made"]
-    return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=corpus.documents)

@@ -107,6 +107,21 @@ def new_directory(path: Path, goes_on: Callable[[Path], bool] | None = None) -> 
     sync_directory(path.absolute().parent)
 
 
+@contextmanager
+def scratch_directory(path: Path) -> Iterator[Path]:
+    """A directory beside `path`, with a name made of it, that is gone when the block ends.
+
+    What killed processes have left of such directories is removed.
+
+    Raises:
+        StorageFullError: The disk is full.
+    """
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.scratch")
+    with partial(beside, directory=True) as temporary, unfinished(temporary), room_for(temporary):
+        yield temporary
+
+
 def refuse_existing(path: Path) -> None:
     """Raise if anything stands at `path`, a dangling link included, or a file where a parent should be."""
     if os.path.lexists(path):
