@@ -1,6 +1,5 @@
 """From text to counts: the text is split into words once, in as many processes as one likes."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,7 +19,14 @@ from geodrift.data._text import TextOptions
 from geodrift.data._word_choice import Choice, choose_words, given_words
 from geodrift.data._word_totals import WordTotals
 from geodrift.data._workers import mapped, usable_cores
-from geodrift.files import new_directory, read_json, refuse_existing, sync_directory, write_json
+from geodrift.files import (
+    new_directory,
+    read_json,
+    refuse_existing,
+    scratch_directory,
+    sync_directory,
+    write_json,
+)
 
 Progress = Callable[[int, int, str], object]
 _CHOSEN = "chosen.json"
@@ -148,17 +154,14 @@ def _in_memory(
     progress: Progress,
 ) -> Corpus:
     """A corpus in memory, by way of a directory that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="geodrift-"))
-    try:
-        parts = [part for source in sources for part in parts_of(source)]
+    parts = [part for source in sources for part in parts_of(source)]
+    with scratch_directory(Path(tempfile.gettempdir()) / "geodrift-text") as folder:
         _fill(folder, sources, parts, options, workers, words, progress, lasting=False)
         corpus = Corpus._written(folder)
         made, dropped, table = corpus.manifest["made"], corpus.manifest["dropped"], corpus.documents
         return Corpus._from_checked(
             corpus.matrix(), corpus.vocabulary, None, made, dropped, table and table.in_memory()
         )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def count_into(

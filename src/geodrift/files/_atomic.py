@@ -109,7 +109,7 @@ def new_directory(path: Path, goes_on: Callable[[Path], bool] | None = None) -> 
 
 @contextmanager
 def scratch_directory(path: Path) -> Iterator[Path]:
-    """A directory beside `path`, with a name made of it, that is gone when the block ends.
+    """A directory beside `path`, named after it and for its user alone, that is gone when the block ends.
 
     What killed processes have left of such directories is removed.
 
@@ -119,6 +119,7 @@ def scratch_directory(path: Path) -> Iterator[Path]:
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.scratch")
     with partial(beside, directory=True) as temporary, unfinished(temporary), room_for(temporary):
+        temporary.chmod(0o700)
         yield temporary
 
 
