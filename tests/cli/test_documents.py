@@ -59,8 +59,43 @@ def test_fitted_documents_need_not_be_given_again(geodrift_cli, run, tmp_path):
     assert (weights.argmax(1) == np.resize(weights[:3].argmax(1), 60)).all()
 
 
+def in_blocks_of(monkeypatch, number):
+    answers = "geodrift.models.latent_dirichlet_allocation._answers.LatentDirichletAnswers"
+    monkeypatch.setattr(f"{answers}.documents_a_block", lambda self, run: number)
+
+
+def test_means_are_the_same_bits_in_every_file_and_for_every_block(geodrift_cli, run, tmp_path, monkeypatch):
+    """In one go and by chunks, with intervals and without, from text, from a corpus and to .npy."""
+    new = tmp_path / "new.jsonl"
+    new.write_text("".join(json.dumps(record) + "\n" for record in texts(20, 1)) + '{"text": "unknown"}\n')
+    found = {}
+    for block in (1000, 7, 1):
+        in_blocks_of(monkeypatch, block)
+        for name in ("m.npy", "m.npz"):
+            out = tmp_path / f"{block}{name}"
+            assert geodrift_cli("transform", run, new, "--out", out, "--seed", 3)[0] == 0
+            read = np.load(out, allow_pickle=False)
+            found[block, name] = read if name == "m.npy" else read["mean"]
+    whole = found[1000, "m.npz"]
+    assert whole.shape == (21, 3)
+    assert whole.dtype == np.float32
+    for what, mean in found.items():
+        assert np.array_equal(mean, whole), what
+    other = tmp_path / "seed.npy"
+    assert geodrift_cli("transform", run, new, "--out", other, "--seed", 4)[0] == 0
+    assert not np.array_equal(np.load(other), whole)
+    assert not list(tmp_path.glob(".*")), "the counts of the new documents are gone"
+
+
+def test_npy_holds_no_intervals(geodrift_cli, run, tmp_path):
+    for option in ("--intervals", "--long"):
+        status, _, err = geodrift_cli("transform", run, "--out", tmp_path / "m.npy", option)
+        assert status == 2
+        assert ".npy holds the means alone" in err
+
+
 def test_other_tables_say_the_same(geodrift_cli, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("geodrift.models.kit._document_weights.DOCUMENTS_A_BLOCK", 7)
+    in_blocks_of(monkeypatch, 7)
     new = tmp_path / "new.jsonl"
     new.write_text("".join(json.dumps(record | {"topic_1": 9}) + "\n" for record in texts(20, 1)))
     for name, options in {

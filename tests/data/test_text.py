@@ -96,7 +96,7 @@ def test_directory_built_by_a_pool_equals_the_one_in_memory(folder, tmp_path):
 def test_blocks_do_not_change_the_counts(folder, monkeypatch):
     options = TextOptions(min_df=1, max_df=1.0)
     whole = build_corpus(find_sources([folder]), options).matrix().toarray()
-    monkeypatch.setattr("geodrift.data._build._DOCUMENTS_A_BLOCK", 2)
+    monkeypatch.setattr("geodrift.data._raw_counts._DOCUMENTS_A_BLOCK", 2)
     assert np.array_equal(build_corpus(find_sources([folder]), options).matrix().toarray(), whole)
 
 

@@ -58,8 +58,8 @@ def write_shards(folder, *rest):
     print("here", flush=True)
     time.sleep(20)
     return made
-import geodrift.data._constructors, geodrift.data._corpus, geodrift.data._build
-for module in (geodrift.data._constructors, geodrift.data._corpus, geodrift.data._build):
+import geodrift.data._constructors, geodrift.data._corpus, geodrift.data._build_steps
+for module in (geodrift.data._constructors, geodrift.data._corpus, geodrift.data._build_steps):
     if hasattr(module, "write_shards"):
         module.write_shards = write_shards
 from geodrift.cli import main

@@ -1,5 +1,6 @@
 """From the INPUT of a command to a corpus or to counts of a run's vocabulary."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from geodrift._terminal import say
 from geodrift.cli import UsageError
 from geodrift.cli._options import Text
+from geodrift.cli._waiting import Waiting
 from geodrift.data import (
     Corpus,
     DocumentTable,
@@ -16,6 +18,7 @@ from geodrift.data import (
     TextOptions,
     build_corpus,
     count_documents,
+    count_into,
     counts_format,
     find_sources,
     parse_frequency,
@@ -24,20 +27,24 @@ from geodrift.data import (
     read_stop_words,
     read_vocabulary,
 )
+from geodrift.data._build import Progress
 from geodrift.data._limits import default_words
 
 
 def load_corpus(
-    inputs: list[Path],
+    inputs: Sequence[Path | str],
     vocab: Path | None,
     text: Text,
     *,
     out: Path | None = None,
     signed: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
     checked: bool = True,
 ) -> Corpus:
-    """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given; see `Corpus.open`."""
+    """The corpus behind the inputs of `corpus` or `fit`, written to `out` when given; see `Corpus.open`.
+
+    Text is read by all cores unless told otherwise.
+    """
     first = inputs[0]
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
@@ -47,15 +54,22 @@ def load_corpus(
             corpus = prune_columns(whole, _tokeniser(text, min_df=1, max_df=1.0))
             return corpus if out is None else corpus.save(out)
         return _of_counts(first, vocab, signed, out, checked=checked)
-    if vocab is not None:
-        sources, options = _sources(text, inputs), _tokeniser(text)
-        return build_corpus(sources, options, out, workers=workers, vocabulary=read_vocabulary(vocab))
-    return build_corpus(_sources(text, inputs), _tokeniser(text), out, workers=workers)
+    words = None if vocab is None else read_vocabulary(vocab)
+    sources, options = _sources(text, inputs), _tokeniser(text)
+    with Waiting("reading text") as waiting:
+        return build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
 
 
 def load_documents(
-    path: Path, vocab: Path | None, text: Text, words: list[str], stored: dict | None
-) -> tuple[sp.csr_matrix, DocumentTable | None]:
+    path: Path | str,
+    vocab: Path | None,
+    text: Text,
+    words: list[str],
+    stored: dict | None,
+    *,
+    scratch: Path | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> tuple[sp.csr_matrix | Corpus, DocumentTable | None]:
     """Counts of a run's vocabulary in the documents at `path`, and who these are, where that is said.
 
     Args:
@@ -64,9 +78,14 @@ def load_documents(
         text: Field and encoding; everything else comes from the run.
         words: The run's vocabulary.
         stored: The run's tokeniser settings; None when it was fitted to counts.
+        scratch: An empty directory, in which counts may be kept while they are needed: a corpus is returned
+            then wherever it can be. None: all counts are in memory.
+        progress: See `build_corpus`.
     """
     if is_corpus(path) or counts_format(path):
         corpus = _of_counts(path, vocab, signed=True)
+        if scratch is not None and corpus.vocabulary == words:
+            return corpus, corpus.documents
         # Columns without names are taken to be the run's.
         named = vocab is not None or corpus.vocabulary != default_words(corpus.num_words)
         counts = _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
@@ -77,17 +96,24 @@ def load_documents(
         say("note: the run was fitted to counts, text is split by the default rules")
     else:
         options = TextOptions.from_dict(stored)
-    return count_documents(_sources(text, [path]), options, words)
+    if scratch is None:
+        return count_documents(_sources(text, [path]), options, words)
+    corpus = count_into(scratch, _sources(text, [path]), options, words, progress=progress)
+    return corpus, corpus.documents
 
 
-def is_corpus(path: Path) -> bool:
+def is_corpus(path: Path | str) -> bool:
     """Whether `path` is a corpus directory, be it one that has lost its manifest."""
+    if isinstance(path, str):
+        return False
     return (path / "manifest.json").is_file() or (path / "document-frequencies.npy").exists()
 
 
 def _of_counts(
-    path: Path, vocab: Path | None, signed: bool, out: Path | None = None, *, checked: bool = True
+    path: Path | str, vocab: Path | None, signed: bool, out: Path | None = None, *, checked: bool = True
 ) -> Corpus:
+    if isinstance(path, str):
+        raise InputError(f"{path}: counts are read from files, and behind URLs text alone: copy it to a file")
     if is_corpus(path):
         corpus = Corpus.open(path, checked=checked)
         return corpus if out is None else corpus.save(out)
@@ -123,7 +149,7 @@ def _tokeniser(text: Text, **defaults: int | float) -> TextOptions:
     return TextOptions(max_words=text.max_words, stop_words=listed, ngrams=text.ngrams, **values)
 
 
-def _sources(text: Text, inputs: list[Path]) -> list[Source]:
+def _sources(text: Text, inputs: Sequence[Path | str]) -> list[Source]:
     """The files behind the inputs."""
     # A byte order mark at the start of UTF-8 is no part of the text.
     encoding = "utf-8-sig" if text.encoding.lower() in ("utf-8", "utf8") else text.encoding

@@ -59,19 +59,25 @@ def corpus(
     inputs: Annotated[
         list[Path],
         typer.Argument(
+            parser=o.place,
             metavar="INPUT...",
-            help="Directories or files: text (one document a file), .jsonl, .csv, .parquet; or one file: "
-            ".npz or .npy of counts, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
+            help="Directories, files or URLs: text (one document a file), .jsonl, .csv, .parquet; or one "
+            "file: .npz or .npy of counts, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Corpus directory to write.")],
     vocab: o.Vocab = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read files.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that read files. Not given: one for each core.")
+    ] = None,
     as_json: o.Json = False,
     *,
     text: o.Text,
 ) -> None:
-    """Turn documents into a corpus directory, which may be larger than memory."""
+    """Turn documents into a corpus directory, which may be larger than memory.
+
+    A build of text that was killed goes on when the same command is given again.
+    """
     from geodrift.cli._inputs import load_corpus
     from geodrift.data import describe
     from geodrift.data._corpus import manifest_summary

@@ -1,6 +1,7 @@
 """From the INPUT of a command to what a model reads: a corpus or counts of words, or vectors."""
 
 from pathlib import Path
+from typing import Any
 
 from geodrift.cli._inputs import load_corpus, load_documents
 from geodrift.cli._options import Text
@@ -10,7 +11,7 @@ from geodrift.models.kit import Model
 
 
 def load_training(
-    model: Model, source: Path, vocab: Path | None, text: Text, *, signed: bool, checked: bool
+    model: Model, source: Path | str, vocab: Path | None, text: Text, *, signed: bool, checked: bool
 ) -> Corpus | VectorSource:
     """The documents behind INPUT of `fit`; see `load_corpus`."""
     if model.reads == "counts":
@@ -19,9 +20,10 @@ def load_training(
 
 
 def load_new(
-    run: Run, model: Model, path: Path, vocab: Path | None, text: Text
-) -> tuple[VectorRows, DocumentTable | None]:
-    """Documents for a run, and who they are, where that is said; see `load_documents`."""
+    run: Run, model: Model, path: Path | str, vocab: Path | None, text: Text, **stored: Any
+) -> tuple[VectorRows | Corpus, DocumentTable | None]:
+    """Documents for a run, and who they are, where that is said; see `load_documents`, also for `stored`."""
     if model.reads == "counts":
-        return load_documents(path, vocab, text, run.labels["word"], run.config["text_options"])
+        words, options = run.labels["word"], run.config["text_options"]
+        return load_documents(path, vocab, text, words, options, **stored)
     return VectorSource.open(path, None if vocab is None else read_vocabulary(vocab)).matrix, None

@@ -10,13 +10,22 @@ import typer
 
 _TEXT = "Text input"
 
+
+def place(typed: str) -> Path | str:
+    """A path, or a URL as it was typed: as a path it would lose a slash."""
+    from geodrift.data._stores import is_url
+
+    return typed if is_url(typed) else Path(typed)
+
+
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Input = Annotated[
     Path,
     typer.Argument(
+        parser=place,
         metavar="INPUT",
-        help="A corpus directory; text: a directory or a .txt, .jsonl, .csv or .parquet file; or counts: "
-        ".npz, .npy, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
+        help="A corpus directory; text: a directory, a .txt, .jsonl, .csv or .parquet file, or a URL; or "
+        "counts: .npz, .npy, docword.*.txt (UCI), .ldac (LDA-C), .mm (gensim, Matrix Market).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

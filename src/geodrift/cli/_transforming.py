@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 def transform(
     run: o.RunPath,
-    out: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .npz (mean, low, high, id).")],
+    out: Annotated[
+        Path,
+        typer.Option(help="File to write: .csv, .parquet, .npz (mean, low, high, id) or .npy (means alone)."),
+    ],
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[INPUT]", help="Documents, as for fit. Not given: those of the run's own corpus."
+            parser=o.place,
+            metavar="[INPUT]",
+            help="Documents, as for fit. Not given: those of the run's own corpus.",
         ),
     ] = None,
     intervals: Annotated[
@@ -37,36 +42,28 @@ def transform(
     fields: o.Fields = "all",
 ) -> None:
     """Write what documents are made of."""
-    from geodrift.cli._files import check_suffix
-    from geodrift.cli._model_inputs import load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, write_weights
-    from geodrift.cli._weight_parquet import check_pyarrow
     from geodrift.driver import Run
+    from geodrift.files import scratch_directory
     from geodrift.models import model_of
-    from geodrift.models.kit import corpus_of, weight_blocks
+    from geodrift.models.kit import weight_blocks
 
-    check_suffix(out, ".csv", ".npz", ".parquet")
-    if out.suffix == ".parquet":
-        check_pyarrow(out)
+    _check_form(out, intervals or long)
     opened = Run.open(run)
     model = model_of(opened)
-    with Waiting("reading the documents") as waiting:
-        documents: Any
-        if source is None:
-            documents = corpus_of(opened)
-            table, total = documents.documents, documents.num_documents
-        else:
-            text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
-            documents, table = load_new(opened, model, source, vocab, text)
-            total = documents.shape[0]
+    with Waiting("reading the documents") as waiting, scratch_directory(out) as scratch:
+        text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
+        read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
+        documents, table, total = _documents(opened, model, source, **read)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
-        form = Form(model.component, kinds, long, intervals, model.answers().names(opened))
+        form = Form(model.component, kinds, long, intervals, model.answers().names(opened), total)
+        ends = intervals or long or out.suffix == ".npz"
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
             waiting.at(0, total, "weighing documents")
-            for numbers, weights in weight_blocks(opened, model, documents, seed=seed):
+            for numbers, weights in weight_blocks(opened, model, documents, seed=seed, intervals=ends):
                 yield _identities(table, numbers), weights
                 waiting.at(int(numbers[-1]) + 1, total)
 
@@ -79,6 +76,33 @@ app.command(
     " row a document, with its id and fields.\n\n" + m.help_of(lambda model: model.transform_help),
     epilog="Example: geodrift transform articles-20 new.jsonl --out weights.csv --intervals",
 )(transform)
+
+
+def _check_form(out: Path, ends: bool) -> None:
+    """Refuse a file that cannot be written, or cannot hold what was asked for, before any work is done."""
+    from geodrift.cli import UsageError
+    from geodrift.cli._files import check_suffix
+    from geodrift.cli._weight_parquet import check_pyarrow
+
+    check_suffix(out, ".csv", ".npz", ".parquet", ".npy")
+    if out.suffix == ".npy" and ends:
+        raise UsageError(".npy holds the means alone: take .parquet, .csv or .npz for intervals")
+    if out.suffix == ".parquet":
+        check_pyarrow(out)
+
+
+def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tuple[Any, Any, int]:
+    """What is weighed: the documents, who they are, where that is said, and how many they are."""
+    from geodrift.cli._model_inputs import load_new
+    from geodrift.data import Corpus
+    from geodrift.models.kit import corpus_of
+
+    documents: Any
+    if source is None:
+        documents = corpus_of(opened)
+        return documents, documents.documents, documents.num_documents
+    documents, table = load_new(opened, model, source, **read)
+    return documents, table, documents.num_documents if isinstance(documents, Corpus) else documents.shape[0]
 
 
 def _identities(table: Any, numbers: Any) -> list["Document"]:

@@ -26,6 +26,7 @@ class Form(NamedTuple):
         long: One row a document and component; otherwise one row a document.
         intervals: Whether a wide table has the ends of the intervals; a long one always does.
         names: What components are called, by their numbers; a component that has no name is not there.
+        documents: How many there are, for .npy.
     """
 
     component: str
@@ -33,6 +34,7 @@ class Form(NamedTuple):
     long: bool
     intervals: bool
     names: Mapping[int, str] = MappingProxyType({})
+    documents: int = 0
 
     def column(self, component: int, ends: str = "") -> str:
         """The column of a component in a wide table: its number, and its name behind it."""
@@ -55,7 +57,7 @@ class Form(NamedTuple):
 
 
 def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> None:
-    """Write weights as .npz, or as .csv or .parquet while they come.
+    """Write weights as .npz, or as .csv, .parquet or .npy while they come.
 
     An end of an interval that there is not is NaN in arrays, null in Parquet and empty in CSV.
     """
@@ -63,6 +65,9 @@ def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], 
         from geodrift.cli._weight_parquet import write_parquet
 
         write_parquet(path, blocks, form)
+        return
+    if path.suffix == ".npy":
+        write_file(path, lambda stream: _write_means(stream, blocks, form.documents))
         return
     if path.suffix == ".npz":
         write_arrays(path, _arrays(blocks))
@@ -77,6 +82,18 @@ def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], 
         text.detach()
 
     write_file(path, write)
+
+
+def _write_means(stream: BinaryIO, blocks: Iterable[tuple[list[Document], Weights]], documents: int) -> None:
+    """The means as one array, [document, component] float32, a block after the other."""
+    begun = False
+    for _, weights in blocks:
+        mean = np.ascontiguousarray(weights["mean"], dtype="<f4")
+        if not begun:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (documents, mean.shape[1])}
+            np.lib.format.write_array_header_1_0(stream, header)
+            begun = True
+        stream.write(mean.data)
 
 
 def _arrays(blocks: Iterable[tuple[list[Document], Weights]]) -> dict[str, np.ndarray]:

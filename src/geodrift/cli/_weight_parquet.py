@@ -19,13 +19,17 @@ def write_parquet(path: Path, blocks: Iterable[tuple[list[Document], Weights]], 
         InputError: pyarrow is not installed.
     """
     check_pyarrow(path)
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     def write(stream: BinaryIO) -> None:
         writer = None
         for documents, weights in blocks:
             table = _long(documents, weights, form) if form.long else _wide(documents, weights, form)
-            writer = pq.ParquetWriter(stream, table.schema) if writer is None else writer
+            if writer is None:
+                # Weights hardly ever repeat: dictionaries of them take time and no bytes less.
+                texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+                writer = pq.ParquetWriter(stream, table.schema, use_dictionary=texts)
             writer.write_table(table)
         if writer is not None:
             writer.close()

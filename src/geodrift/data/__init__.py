@@ -2,10 +2,7 @@
 
 from geodrift._errors import InputError as InputError
 from geodrift.data._build import build_corpus as build_corpus
-from geodrift.data._build import build_from_texts as build_from_texts
-from geodrift.data._build import count_documents as count_documents
-from geodrift.data._build import count_words as count_words
-from geodrift.data._build import prune_columns as prune_columns
+from geodrift.data._build import count_into as count_into
 from geodrift.data._corpus import Corpus as Corpus
 from geodrift.data._corpus import CorpusView as CorpusView
 from geodrift.data._corpus import describe as describe
@@ -21,6 +18,10 @@ from geodrift.data._sparse_structure import as_csr as as_csr
 from geodrift.data._text import TextOptions as TextOptions
 from geodrift.data._text import parse_frequency as parse_frequency
 from geodrift.data._text import read_stop_words as read_stop_words
+from geodrift.data._texts_in_memory import build_from_texts as build_from_texts
+from geodrift.data._texts_in_memory import count_documents as count_documents
+from geodrift.data._texts_in_memory import count_words as count_words
+from geodrift.data._texts_in_memory import prune_columns as prune_columns
 from geodrift.data._vectors import VectorRows as VectorRows
 from geodrift.data._vectors import VectorSource as VectorSource
 from geodrift.data._vectors import VectorView as VectorView

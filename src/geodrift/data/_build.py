@@ -1,33 +1,35 @@
-"""From text to counts in two passes over the sources, which may run in several processes."""
+"""From text to counts: the text is split into words once, in as many processes as one likes."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from geodrift._errors import InputError
+from geodrift.data._build_plan import begin, plan_of
+from geodrift.data._build_steps import CountedPart, columns_of, count_part, left_over, words_of, write_block
 from geodrift.data._corpus import Corpus
-from geodrift.data._counts import check_counts, check_vocabulary, refuse_empty
-from geodrift.data._document_writer import DocumentWriter
-from geodrift.data._documents import DocumentTable
-from geodrift.data._manifest import Told, finish_directory
-from geodrift.data._shards import ShardSet, write_shards
-from geodrift.data._sources import Source, read_documents, read_identified
+from geodrift.data._counts import check_vocabulary, refuse_empty
+from geodrift.data._manifest import FREQUENCIES, VOCABULARY, Told, finish_directory
+from geodrift.data._shards import ShardSet
+from geodrift.data._sources import Source, parts_of
 from geodrift.data._text import TextOptions
-from geodrift.data._word_choice import Frequencies, choose_words, none_within
-from geodrift.data._workers import mapped
-from geodrift.files import new_directory, refuse_existing
+from geodrift.data._word_choice import Choice, choose_words, given_words
+from geodrift.data._word_totals import WordTotals
+from geodrift.data._workers import mapped, usable_cores
+from geodrift.files import (
+    new_directory,
+    read_json,
+    refuse_existing,
+    scratch_directory,
+    sync_directory,
+    write_json,
+)
 
-_DOCUMENTS_A_BLOCK = 50_000
-
-
-def count_frequencies(source: Source, options: TextOptions) -> Frequencies:
-    """First pass: the number of documents of the source that hold each word."""
-    return _frequencies_of(read_documents(source), options)
+Progress = Callable[[int, int, str], object]
+_CHOSEN = "chosen.json"
 
 
 def build_corpus(
@@ -35,46 +37,151 @@ def build_corpus(
     options: TextOptions,
     path: str | Path | None = None,
     *,
-    workers: int = 1,
+    workers: int | None = 1,
     vocabulary: Sequence[str] | None = None,
+    progress: Progress = lambda done, total, what: None,
 ) -> Corpus:
     """Make a corpus of text: in memory, or as a directory when `path` is given.
+
+    The corpus is the same, to the byte, for any number of processes. A build of a directory that was killed
+    goes on from what was done when it is begun again, as long as no source has changed.
 
     Args:
         sources: From `find_sources`.
         options: How text becomes words, and which words are kept.
-        path: The directory to write, which must not exist. Memory is then bounded by one block of documents
-            and the vocabulary.
-        workers: Number of processes that read sources.
+        path: The directory to write, which must not exist. Memory is then bounded by a block of documents for
+            each process, and the vocabulary.
+        workers: Number of processes that read sources, of which large files of records are several. A script
+            that asks for more than one needs ``if __name__ == "__main__"``, as with `multiprocessing`.
+            None: one for each core, where there is enough text for their start to pay.
         vocabulary: The words to count, in their order; None: they are chosen.
+        progress: Is told how many pieces are done, of how many, and what goes on.
 
     Raises:
         InputError: `path` exists, text cannot be read, no word is left, or no document has a field that is
             to be kept. Nothing is written then.
     """
-    if path is not None:
-        refuse_existing(Path(path))
-    with mapped(min(workers, len(sources))) as each:
-        if vocabulary is None:
-            found = list(each(partial(count_frequencies, options=options), sources))
-            words, dropped = choose_words(_total(found), options)
-        else:
-            words, dropped = check_vocabulary(vocabulary, len(vocabulary)), {}
-        made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
-        if path is None:
-            rows, table = count_documents(sources, options, words)
-            _check_fields(sources, table.fields)
-            return _in_memory([rows], words, made, dropped, table)
-        with new_directory(Path(path)) as folder:
-            write = partial(_write_source, options=options, words=words, folder=folder)
-            parts = list(each(write, list(enumerate(sources))))
-            told = Told.joined(documents for _, documents in parts)
-            _check_fields(sources, told.fields)
-            counted = [shard for shards, _ in parts for shard in shards.shards]
-            sizes = sum(shard.documents for shard in counted), sum(shard.nnz for shard in counted)
-            refuse_empty(sizes[0], len(words), sizes[1])
-            finish_directory(folder, [shards for shards, _ in parts], words, made, dropped, told)
+    words = None if vocabulary is None else check_vocabulary(vocabulary, len(vocabulary))
+    if path is None:
+        return _in_memory(sources, options, workers, words, progress)
+    refuse_existing(Path(path))
+    parts = [part for source in sources for part in parts_of(source)]
+    plan = plan_of(parts, options, words)
+    with new_directory(Path(path), goes_on=plan.fits) as folder:
+        begin(plan, folder)
+        _fill(folder, sources, parts, options, workers, words, progress)
     return Corpus._written(Path(path))
+
+
+def _fill(
+    folder: Path,
+    sources: Sequence[Source],
+    parts: Sequence[Source],
+    options: TextOptions,
+    workers: int | None,
+    words: list[str] | None,
+    progress: Progress,
+    lasting: bool = True,
+    may_be_empty: bool = False,
+) -> None:
+    """Write a corpus directory, or the rest of one."""
+    most = min(usable_cores(), len(parts) // 2) if workers is None else workers
+    with mapped(min(most, len(parts))) as each:
+        counted = []
+        step = partial(count_part, folder=folder, options=options, lasting=lasting)
+        for part in each(step, list(enumerate(parts))):
+            counted.append(part)
+            progress(len(counted), len(parts), "splitting text")
+        told = Told.joined(part.told for part in counted)
+        if not may_be_empty:
+            _check_fields(sources, told.fields)
+        chosen = _chosen(folder, counted, options, words)
+        blocks, written = [block for part in counted for block in part.blocks], []
+        for shard in each(partial(write_block, folder=folder, lasting=lasting), blocks):
+            written.append(shard)
+            progress(len(written), len(blocks), "writing counts")
+    columns_of.cache_clear()
+    shards = [shard for block in written for shard in block.shards]
+    tokens, empty = (
+        sum(block.tokens for block in written),
+        sum(block.empty_documents for block in written),
+    )
+    counts = sum(shard.nnz for shard in shards)
+    refuse_empty(sum(part.documents for part in counted), len(chosen.words), max(counts, may_be_empty))
+    made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
+    whole = ShardSet(shards, chosen.frequencies, tokens, empty)
+    finish_directory(folder, [whole], chosen.words, made, chosen.dropped, told)
+    for file in left_over(folder):
+        file.unlink()
+
+
+def _chosen(
+    folder: Path, counted: list[CountedPart], options: TextOptions, words: list[str] | None
+) -> Choice:
+    """The words that are kept; once they are chosen they stand in files."""
+    mark = folder / _CHOSEN
+    if mark.exists():
+        dropped = read_json(mark, "a corpus directory that is being written")["dropped"]
+        return Choice(
+            list(columns_of(str(folder / VOCABULARY))),
+            np.load(folder / FREQUENCIES, allow_pickle=False),
+            dropped,
+        )
+    totals = WordTotals(folder)
+    for part in counted:
+        for block in part.blocks:
+            totals.add(*words_of(folder, block))
+    documents = sum(part.documents for part in counted)
+    chosen = (
+        choose_words(totals.in_order(), documents, options)
+        if words is None
+        else given_words(totals.in_order(), words)
+    )
+    refuse_empty(documents, len(chosen.words), 1)
+    (folder / VOCABULARY).write_text("\n".join(chosen.words) + "\n", encoding="utf-8", newline="\n")
+    np.save(folder / FREQUENCIES, chosen.frequencies)
+    for file in (VOCABULARY, FREQUENCIES):
+        sync_directory(folder / file)
+    write_json(mark, {"dropped": chosen.dropped})
+    return chosen
+
+
+def _in_memory(
+    sources: Sequence[Source],
+    options: TextOptions,
+    workers: int | None,
+    words: list[str] | None,
+    progress: Progress,
+) -> Corpus:
+    """A corpus in memory, by way of a directory that is gone afterwards."""
+    parts = [part for source in sources for part in parts_of(source)]
+    with scratch_directory(Path(tempfile.gettempdir()) / "geodrift-text") as folder:
+        _fill(folder, sources, parts, options, workers, words, progress, lasting=False)
+        corpus = Corpus._written(folder)
+        made, dropped, table = corpus.manifest["made"], corpus.manifest["dropped"], corpus.documents
+        return Corpus._from_checked(
+            corpus.matrix(), corpus.vocabulary, None, made, dropped, table and table.in_memory()
+        )
+
+
+def count_into(
+    folder: Path,
+    sources: Sequence[Source],
+    options: TextOptions,
+    vocabulary: Sequence[str],
+    *,
+    workers: int | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> Corpus:
+    """`count_documents` into an empty directory, by all cores and in bounded memory.
+
+    Raises:
+        InputError: Text cannot be read, or there are no documents.
+    """
+    words = check_vocabulary(vocabulary, len(vocabulary))
+    parts = [part for source in sources for part in parts_of(source)]
+    _fill(folder, sources, parts, options, workers, words, progress, lasting=False, may_be_empty=True)
+    return Corpus._written(folder)
 
 
 def _check_fields(sources: Sequence[Source], found: Sequence[str]) -> None:
@@ -82,151 +189,3 @@ def _check_fields(sources: Sequence[Source], found: Sequence[str]) -> None:
     for field in sources[0].fields or () if sources else ():
         if field not in found:
             raise InputError(f"no document has a field {field!r} with a number, a date or text (--fields)")
-
-
-def build_from_texts(
-    texts: Sequence[str], options: TextOptions, made: dict[str, Any] | None = None
-) -> Corpus:
-    """Make an in-memory corpus of texts.
-
-    Args:
-        texts: One string for each document.
-        options: How text becomes words, and which words are kept.
-        made: Notes for the manifest on how the counts were made.
-
-    Raises:
-        InputError: There are no documents, or no word is left.
-    """
-    words, dropped = choose_words(_frequencies_of(texts, options), options)
-    return _in_memory(_blocks_of(texts, options, words), words, made or {}, dropped)
-
-
-def count_words(sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]) -> sp.csr_matrix:
-    """The counts of `count_documents` alone."""
-    return count_documents(sources, options, vocabulary)[0]
-
-
-def count_documents(
-    sources: Sequence[Source], options: TextOptions, vocabulary: Sequence[str]
-) -> tuple[sp.csr_matrix, DocumentTable]:
-    """Count the words of a given vocabulary in new documents, [D, V]; other words are ignored.
-
-    Args:
-        sources: From `find_sources`.
-        options: How text becomes words; the limits on their frequencies are not used.
-        vocabulary: V words, such as those of a corpus.
-
-    Returns:
-        The counts, and who the documents are.
-
-    Raises:
-        InputError: Text cannot be read.
-    """
-    writer = DocumentWriter(None)
-    blocks = [
-        block
-        for source in sources
-        for block in _blocks_of(writer.noted(read_identified(source)), options, vocabulary)
-    ]
-    return sp.vstack(blocks, format="csr"), writer.table()
-
-
-def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
-    """Drop words by document frequency; the order of the others is kept.
-
-    Args:
-        corpus: The corpus, whose counts are copied into memory.
-        options: Of which ``min_df``, ``max_df`` and ``max_words`` are used.
-
-    Raises:
-        InputError: No word is left.
-    """
-    frequencies = corpus.document_frequencies
-    low, high = options.limits(corpus.num_documents)
-    keep = np.flatnonzero((frequencies >= low) & (frequencies <= high))
-    if options.max_words is not None and len(keep) > options.max_words:
-        by_frequency = np.lexsort((keep, -frequencies[keep]))
-        keep = np.sort(keep[by_frequency[: options.max_words]])
-    if not len(keep):
-        raise InputError(
-            f"no words are left: of {corpus.num_words:,} {none_within(low, high)} of the"
-            f" {corpus.num_documents:,} documents; change --min-df or --max-df"
-        )
-    words = [corpus.vocabulary[column] for column in keep]
-    dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
-    rows = check_counts(corpus.matrix()[:, keep])
-    made = corpus.manifest["made"]
-    return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=corpus.documents)
-
-
-def _frequencies_of(texts: Iterable[str], options: TextOptions) -> Frequencies:
-    analyze = options.analyzer()
-    words: Counter[str] = Counter()
-    documents = tokens = 0
-    for text in texts:
-        found = analyze(text)
-        words.update(set(found))
-        documents += 1
-        tokens += len(found)
-    return Frequencies(documents, tokens, words)
-
-
-def _total(found: Iterable[Frequencies]) -> Frequencies:
-    documents = tokens = 0
-    words: Counter[str] = Counter()
-    for part in found:
-        documents += part.documents
-        tokens += part.tokens
-        words.update(part.words)
-    return Frequencies(documents, tokens, words)
-
-
-def _blocks_of(texts: Iterable[str], options: TextOptions, words: Sequence[str]) -> Iterator[sp.csr_matrix]:
-    analyze = options.analyzer()
-    column = {word: place for place, word in enumerate(words)}
-    indices: list[int] = []
-    data: list[int] = []
-    ends = [0]
-    for text in texts:
-        counts = Counter(place for word in analyze(text) if (place := column.get(word)) is not None)
-        for place, number in sorted(counts.items()):
-            indices.append(place)
-            data.append(number)
-        ends.append(len(indices))
-        if len(ends) > _DOCUMENTS_A_BLOCK:
-            yield _block(data, indices, ends, len(words))
-            indices, data, ends = [], [], [0]
-    if len(ends) > 1:
-        yield _block(data, indices, ends, len(words))
-
-
-def _block(data: list[int], indices: list[int], ends: list[int], num_words: int) -> sp.csr_matrix:
-    arrays = (
-        np.array(data, dtype=np.int32),
-        np.array(indices, dtype=np.int32),
-        np.array(ends, dtype=np.int64),
-    )
-    return sp.csr_matrix(arrays, shape=(len(ends) - 1, num_words))
-
-
-def _in_memory(
-    blocks: Iterable[sp.csr_matrix],
-    words: list[str],
-    made: dict[str, Any],
-    dropped: dict[str, int],
-    documents: DocumentTable | None = None,
-) -> Corpus:
-    rows = check_counts(sp.vstack(list(blocks), format="csr"))
-    words = check_vocabulary(words, rows.shape[1])
-    return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=documents)
-
-
-def _write_source(
-    numbered: tuple[int, Source], options: TextOptions, words: list[str], folder: Path
-) -> tuple[ShardSet, Told]:
-    """Second pass over one source: its shards, and its part of the table of documents."""
-    number, source = numbered
-    writer = DocumentWriter(folder, f"part-{number:05d}")
-    blocks = _blocks_of(writer.noted(read_identified(source)), options, words)
-    shards = write_shards(folder, f"shard-{number:05d}", blocks, len(words))
-    return shards, Told.of(writer)

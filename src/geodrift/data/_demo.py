@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from geodrift._errors import InputError
-from geodrift.data._build import build_from_texts
 from geodrift.data._corpus import Corpus
 from geodrift.data._text import TextOptions
+from geodrift.data._texts_in_memory import build_from_texts
 
 _PACKAGES = (
     "numpy", "scipy", "sklearn", "pandas", "xarray", "jax", "matplotlib", "zarr", "equinox", "rich",

@@ -15,6 +15,9 @@ from geodrift.data._fields import kept_fields
 
 MOST_FIELDS = 1000  # of all documents together
 _MAX_DOCUMENTS = 1_000_000  # of a part
+_AS_JSON = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":")
+).encode  # json.dumps would make one each time
 
 
 class DocumentWriter:
@@ -32,6 +35,15 @@ class DocumentWriter:
         self._ends, self._end = array("q"), 0
         self.fields: dict[str, None] = {}
 
+    def __enter__(self) -> "DocumentWriter":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file of a part that is not ended."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
     def add(self, document: Document) -> None:
         """Write one document.
 
@@ -45,7 +57,7 @@ class DocumentWriter:
             raise InputError(
                 f"the documents have more than {MOST_FIELDS:,} fields: name those to keep (--fields)"
             )
-        text = json.dumps([document.id, document.fields], ensure_ascii=False, separators=(",", ":"))
+        text = _AS_JSON([document.id, document.fields])
         # A file's name, and JSON, may have half of a surrogate pair.
         line = text.encode("utf-8", "surrogatepass") + b"\n"
         self._stream.write(line)  # type: ignore[union-attr]

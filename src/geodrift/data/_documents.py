@@ -96,6 +96,11 @@ class DocumentTable:
         for part in self._parts:
             yield from map(part.row, range(len(part.ends)))
 
+    def in_memory(self) -> "DocumentTable":
+        """A copy that needs no files."""
+        parts = [Part(np.array(part.ends), np.array(part.lines), "documents") for part in self._parts]
+        return DocumentTable(parts, self.fields)
+
     def column(self, field: str) -> list[Any]:
         """One field of all documents; None where a document does not have it.
 

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import math
+import os
 import re
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +66,9 @@ def finish_directory(
     shards = [shard for part in parts for shard in part.shards]
     (folder / VOCABULARY).write_text("\n".join(vocabulary) + "\n", encoding="utf-8", newline="\n")
     np.save(folder / FREQUENCIES, sum(part.document_frequencies for part in parts))
-    checksums = {name: checksum(folder / name) for name in _files(shards, documents.parts)}
+    names = _files(shards, documents.parts)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing lets other threads work
+        checksums = dict(zip(names, pool.map(lambda name: checksum(folder / name), names), strict=True))
     manifest = {
         "format": "geodrift-corpus",
         "format_version": FORMAT_VERSION,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from geodrift._errors import InputError
-from geodrift.data._regular_files import open_regular
+from geodrift.data._spans import Span, Window
+from geodrift.data._stores import open_file
 
 
 class Record(NamedTuple):
@@ -25,33 +26,39 @@ class Record(NamedTuple):
     values: dict[str, Any]
 
 
-def open_text(path: str, encoding: str, newline: str | None = None) -> io.TextIOWrapper:
-    """Open a regular file as text; see `open_regular`.
+def open_text(
+    path: str, encoding: str, newline: str | None = None, span: Span | None = None
+) -> io.TextIOWrapper:
+    """Open a file, or a part of one, as text; see `open_file`.
 
     Raises:
-        InputError: It is no regular file, or the encoding has no name that is known.
+        InputError: It cannot be opened, or the encoding has no name that is known.
     """
-    stream = open_regular(path)
+    stream = open_file(path)
+    if span is not None and span.start > 0 and encoding == "utf-8-sig":
+        encoding = "utf-8"  # what looks like a byte order mark there is a letter
     try:
-        return io.TextIOWrapper(stream, encoding, newline=newline)
+        part = stream if span is None else io.BufferedReader(Window(stream, span.start, span.stop), 2**20)
+        return io.TextIOWrapper(part, encoding, newline=newline)
     except (LookupError, ValueError):
         stream.close()
         raise InputError(f"{path}: there is no encoding of text called {encoding[:40]!r}") from None
 
 
-def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[Record]:
+def read_jsonl(path: str, text_field: str, encoding: str, span: Span | None = None) -> Iterator[Record]:
     """Read the records of a file with a JSON object on each line; blank lines are passed over.
 
     Args:
         path: The file.
         text_field: Field of the objects that holds the text.
         encoding: Of the file.
+        span: The part of the file to read; None: all.
 
     Raises:
         InputError: A line is not a JSON object with such a field.
     """
-    with open_text(path, encoding) as stream:
-        for number, line in enumerate(stream, 1):
+    with open_text(path, encoding, span=span) as stream:
+        for number, line in enumerate(stream, 1 if span is None else span.lines + 1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
@@ -67,13 +74,14 @@ def read_jsonl(path: str, text_field: str, encoding: str) -> Iterator[Record]:
             yield Record(_text(record[text_field], text_field, where), number, record)
 
 
-def read_csv(path: str, text_field: str, encoding: str) -> Iterator[Record]:
+def read_csv(path: str, text_field: str, encoding: str, span: Span | None = None) -> Iterator[Record]:
     """Read the records of a CSV file whose first line names the columns.
 
     Args:
         path: The file.
         text_field: Name of the column that holds the text.
         encoding: Of the file.
+        span: The part of the file to read, which begins behind the first line; None: all.
 
     Raises:
         InputError: There is no such column or there are two, a record has more or fewer fields than the first
@@ -83,25 +91,43 @@ def read_csv(path: str, text_field: str, encoding: str) -> Iterator[Record]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     with open_text(path, encoding, newline="") as stream:
         reader = csv.reader(stream, strict=True)
-        line = 1  # the first of the record that is read
         try:
             columns = next(reader, [])
-            if columns.count(text_field) != 1:
-                raise _no_field(f"{path}, line 1", text_field, columns)
-            place, line, number = columns.index(text_field), reader.line_num + 1, 0
-            for record in reader:
-                if record and len(record) != len(columns):
-                    raise InputError(
-                        f"{path}, line {line}: has {len(record)} fields, line 1 names {len(columns)} columns "
-                        "(a comma or a line break in a text needs quotes around it)"
-                    )
-                if record:
-                    number += 1
-                    yield Record(record[place], number, dict(zip(columns, record, strict=True)))
-                line = reader.line_num + 1
         except csv.Error as error:
-            why = "a quote is opened and not closed" if "end of data" in str(error) else error
-            raise InputError(f"{path}, line {line}: not CSV ({why})") from None
+            raise _no_csv(path, 1, error) from None
+        if columns.count(text_field) != 1:
+            raise _no_field(f"{path}, line 1", text_field, columns)
+        if span is None:
+            yield from _csv_records(path, reader, columns, text_field)
+            return
+    with open_text(path, encoding, "", span) as stream:
+        reader = csv.reader(stream, strict=True)
+        yield from _csv_records(path, reader, columns, text_field, span.lines, span.records)
+
+
+def _csv_records(
+    path: str, reader: Any, columns: list[str], text_field: str, lines: int = 0, number: int = 0
+) -> Iterator[Record]:
+    """The records of a reader in front of which the file has so many lines and records."""
+    place, line = columns.index(text_field), lines + reader.line_num + 1  # the first of the next record
+    try:
+        for record in reader:
+            if record and len(record) != len(columns):
+                raise InputError(
+                    f"{path}, line {line}: has {len(record)} fields, line 1 names {len(columns)} columns "
+                    "(a comma or a line break in a text needs quotes around it)"
+                )
+            if record:
+                number += 1
+                yield Record(record[place], number, dict(zip(columns, record, strict=True)))
+            line = lines + reader.line_num + 1
+    except csv.Error as error:
+        raise _no_csv(path, line, error) from None
+
+
+def _no_csv(path: str, line: int, error: csv.Error) -> InputError:
+    why = "a quote is opened and not closed" if "end of data" in str(error) else error
+    return InputError(f"{path}, line {line}: not CSV ({why})")
 
 
 def _no_field(where: str, text_field: str, fields: list[str]) -> InputError:

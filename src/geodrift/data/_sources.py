@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 from geodrift._errors import InputError
 from geodrift.data._documents import Document
 from geodrift.data._fields import kept_fields
-from geodrift.data._parquet import read_parquet
+from geodrift.data._parquet import read_parquet, spans_of_parquet
 from geodrift.data._records import Record, open_text, read_csv, read_jsonl
-from geodrift.data._regular_files import refuse_irregular
+from geodrift.data._spans import BYTES_A_PART, Span, can_be_cut, spans_of_csv, spans_of_lines
+from geodrift.data._stores import files_behind, is_url, open_file, state_of
 
 _FILES_A_SOURCE = 1000
 _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
@@ -32,6 +33,7 @@ class Source:
         of_many: Whether there are other files, so that documents are told the name of theirs.
         id_field: Field or column of a record that is its id; None: "id" where a record has it.
         fields: Fields or columns of a record that are kept; None: all but the text.
+        span: The part of the one file that is read; None: all.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class Source:
     of_many: bool = False
     id_field: str | None = None
     fields: tuple[str, ...] | None = None
+    span: Span | None = None
 
 
 def find_sources(
@@ -55,8 +58,8 @@ def find_sources(
     """List the sources in files and directories, in an order that depends on names only.
 
     Args:
-        inputs: Files, and directories whose files at any depth are taken. The end of a file's name tells its
-            kind.
+        inputs: Files, and directories whose files at any depth are taken; or URLs of them, which fsspec
+            reads. The end of a file's name tells its kind.
         text_field: Field or column that holds the text of a record.
         encoding: Encoding of the files, except of Parquet.
         id_field: See `Source`.
@@ -67,31 +70,43 @@ def find_sources(
     """
     sources, several = [], len(inputs) > 1
     kept = None if fields is None else tuple(fields)
-    for path in map(Path, inputs):
-        of_many = several or path.is_dir()
-        made = partial(Source, text_field=text_field, encoding=encoding, of_many=of_many)
+    for place in inputs:
+        path = place if isinstance(place, str) and is_url(place) else Path(place)
+        files = files_behind(path) if isinstance(path, str) else _files_of(path)  # and their names below
+        made = partial(Source, text_field=text_field, encoding=encoding, of_many=several or files is not None)
         made = partial(made, id_field=id_field, fields=kept)
-        if path.is_dir():
-            files = _files_below(path)
-            if not files:
-                raise InputError(f"directory {path} holds no files")
-            # Files of the same name in two directories are two.
-            root = path.parent if several else path
-            for kind, group in _grouped(files):
-                sources.append(made(kind, group, names=tuple(_name_below(root, file) for file in group)))
+        if files is None:
+            state_of(str(path))
+            sources.append(made(_kind_of(str(path)), (str(path),), names=(_name_of(str(path)),)))
             continue
-        refuse_irregular(path)
-        sources.append(made(_kind_of(path), (str(path),), names=(path.name,)))
+        if not files:
+            raise InputError(f"directory {path} holds no files")
+        # Files of the same name in two directories are two.
+        above = f"{_name_of(str(path))}/" if several else ""
+        for kind, group in _grouped(list(files)):
+            sources.append(made(kind, group, names=tuple(above + files[file] for file in group)))
     return sources
 
 
-def read_documents(source: Source) -> Iterator[str]:
-    """Read the texts of a source, in order.
+def parts_of(source: Source) -> list[Source]:
+    """A source in parts that processes read side by side: those of its one file, or itself.
+
+    They depend on nothing but the source. Parts of JSON lines and CSV are found by reading the file once.
 
     Raises:
-        InputError: A file is not text in the source's encoding, or a record does not have the text field.
+        InputError: The file cannot be opened.
     """
-    return (record.text for _, record in _records(source, lambda name: False))
+    if source.kind == "text":
+        return [source]
+    path = source.paths[0]
+    if source.kind == "parquet":
+        spans = spans_of_parquet(path, source.text_field)
+    elif state_of(path)[0] <= BYTES_A_PART or not can_be_cut(source.encoding):
+        return [source]
+    else:
+        with open_file(path) as stream:
+            spans = spans_of_csv(stream) if source.kind == "csv" else spans_of_lines(stream)
+    return [replace(source, span=span) for span in spans] if len(spans) > 1 else [source]
 
 
 def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
@@ -138,11 +153,11 @@ def _wanted(field: str, source: Source) -> bool:
 def _records(source: Source, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Record]]:
     """The records of a source, each with the name of its file."""
     readers = {"text": _read_text, "jsonl": _read_jsonl, "csv": _read_csv}
-    names = source.names or tuple(Path(path).name for path in source.paths)
+    names = source.names or tuple(map(_name_of, source.paths))
     for path, name in zip(source.paths, names, strict=True):
         try:
             if source.kind == "parquet":
-                found = read_parquet(path, source.text_field, wanted)
+                found = read_parquet(path, source.text_field, wanted, source.span)
             else:
                 found = readers[source.kind](path, source)
             yield from ((name, record) for record in found)
@@ -165,18 +180,22 @@ def _grouped(files: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((kind, tuple(group[i : i + size])) for i in range(0, len(group), size))
 
 
-def _files_below(folder: Path) -> list[str]:
-    """All files at any depth, sorted; names that begin with a dot are left out."""
+def _files_of(path: Path) -> dict[str, str] | None:
+    """All files at any depth, sorted, and their paths below, with slashes; None where it is a file.
+
+    Names that begin with a dot are left out.
+    """
+    if not path.is_dir():
+        return None
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found += [os.path.join(parent, name) for name in names if not name.startswith(".")]
-    return sorted(found)
+    return {file: Path(os.path.relpath(file, path)).as_posix() for file in sorted(found)}
 
 
-def _name_below(root: Path, file: str) -> str:
-    """The path of a file below a directory, with a slash between names on every system."""
-    return Path(os.path.relpath(file, root)).as_posix()
+def _name_of(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2] if is_url(path) else Path(path).name
 
 
 def _read_text(path: str, source: Source) -> Iterator[Record]:
@@ -188,8 +207,8 @@ def _read_text(path: str, source: Source) -> Iterator[Record]:
 
 
 def _read_jsonl(path: str, source: Source) -> Iterator[Record]:
-    return read_jsonl(path, source.text_field, source.encoding)
+    return read_jsonl(path, source.text_field, source.encoding, source.span)
 
 
 def _read_csv(path: str, source: Source) -> Iterator[Record]:
-    return read_csv(path, source.text_field, source.encoding)
+    return read_csv(path, source.text_field, source.encoding, source.span)

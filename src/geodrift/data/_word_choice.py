@@ -1,52 +1,105 @@
 """Which words are kept: by the number of documents that hold them."""
 
+import heapq
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data._counts import check_vocabulary
 from geodrift.data._text import TextOptions
 
 
-class Frequencies(NamedTuple):
-    """Result of the first pass over a source."""
+class Choice(NamedTuple):
+    """The words that are kept.
 
-    documents: int
-    tokens: int
-    words: Counter[str]  # number of documents that hold each word
+    Attributes:
+        words: V words.
+        frequencies: The number of documents that hold each.
+        dropped: The number of words dropped for each reason.
+    """
+
+    words: list[str]
+    frequencies: Int[np.ndarray, " V"]
+    dropped: dict[str, int]
 
 
-def choose_words(found: Frequencies, options: TextOptions) -> tuple[list[str], dict[str, int]]:
-    """Choose the vocabulary by document frequency.
+def choose_words(totals: Iterable[tuple[str, int]], documents: int, options: TextOptions) -> Choice:
+    """Choose the vocabulary by document frequency, in the memory of the words that are kept.
+
+    Args:
+        totals: Every word once, in alphabetical order, and the number of documents that hold it.
+        documents: Number of all documents.
+        options: The limits.
 
     Returns:
-        The words in alphabetical order, and the number of words dropped for each reason.
+        The words in alphabetical order.
 
     Raises:
         InputError: There are no documents, or no word is left.
     """
-    if found.documents == 0:
+    if documents == 0:
         raise InputError("the input has no documents")
-    low, high = options.limits(found.documents)
-    kept = [word for word, number in found.words.items() if low <= number <= high]
+    low, high = options.limits(documents)
+    kept, found = _Kept(options.max_words), Counter(rare=0, often=0, all=0)
+    for word, number in totals:
+        found["all"] += 1
+        if number < low:
+            found["rare"] += 1
+        if number > high:
+            found["often"] += 1
+        if low <= number <= high:
+            kept.add(word, number)
+    words, frequencies = kept.in_order()
     dropped = {
-        f"words in fewer than {low:,.10g} documents": sum(number < low for number in found.words.values()),
-        f"words in more than {high:,.10g} documents": sum(number > high for number in found.words.values()),
+        f"words in fewer than {low:,.10g} documents": found["rare"],
+        f"words in more than {high:,.10g} documents": found["often"],
     }
-    if options.max_words is not None and len(kept) > options.max_words:
-        dropped[f"words beyond the {options.max_words:,} most frequent"] = len(kept) - options.max_words
-        kept = sorted(kept, key=lambda word: (-found.words[word], word))[: options.max_words]
-    if not kept:
+    if kept.number > len(words):
+        dropped[f"words beyond the {options.max_words:,} most frequent"] = kept.number - len(words)
+    if not words:
         raise InputError(
-            f"no words are left: of {len(found.words):,} (no stop words) {none_within(low, high)} of the"
-            f" {found.documents:,} documents; change --min-df, --max-df or --stop-words"
+            f"no words are left: of {found['all']:,} (no stop words) {none_within(low, high)} of the"
+            f" {documents:,} documents; change --min-df, --max-df or --stop-words"
         )
     try:
-        return check_vocabulary(sorted(kept), len(kept)), dropped
+        return Choice(check_vocabulary(words, len(words)), frequencies, dropped)
     except InputError as error:
         pattern = options.token_pattern[:200]
         raise InputError(f"token pattern {pattern!r} finds what is no word: {error}") from None
+
+
+def given_words(totals: Iterable[tuple[str, int]], words: list[str]) -> Choice:
+    """The words that a user has given, in their order, whatever documents hold them."""
+    places = {word: place for place, word in enumerate(words)}
+    frequencies = np.zeros(len(words), np.int64)
+    for word, number in totals:
+        if (place := places.get(word)) is not None:
+            frequencies[place] = number
+    return Choice(words, frequencies, {})
+
+
+class _Kept:
+    """Words within the limits: all, or so many of those in most documents, in the memory of twice those."""
+
+    def __init__(self, most: int | None) -> None:
+        self.number, self._most = 0, most
+        self._held: list[tuple[int, str]] = []  # minus the number of documents, and the word
+
+    def add(self, word: str, number: int) -> None:
+        self.number += 1
+        self._held.append((-number, word))
+        if self._most is not None and len(self._held) > 2 * self._most + 1000:
+            self._held = heapq.nsmallest(self._most, self._held)
+
+    def in_order(self) -> tuple[list[str], Int[np.ndarray, " V"]]:
+        held = self._held if self._most is None else heapq.nsmallest(self._most, self._held)
+        held = sorted(held, key=lambda pair: pair[1])
+        return [word for _, word in held], np.array([-number for number, _ in held], np.int64)
 
 
 def none_within(low: float, high: float) -> str:

@@ -10,9 +10,14 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 
+def usable_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def mapped(workers: int) -> Iterator[Callable]:
-    """Yield `map`, or the same over that many processes.
+    """Yield `map`, or the same over that many processes: results in the order of the items, as they come.
 
     The processes are joined to this one by pipes alone: there are no semaphores, which a process that ends at
     once would leave behind.
@@ -53,9 +58,9 @@ def _started(workers: int) -> dict[Connection, Any]:
     return started
 
 
-def _map(connections: Iterable[Connection], function: Callable, items: Iterable) -> list:
-    """The results of a function for each item, in their order; the first exception is raised."""
-    left, results = enumerate(items), {}
+def _map(connections: Iterable[Connection], function: Callable, items: Iterable) -> Iterator[Any]:
+    """The results of a function for each item, in their order, as they come, up to the first exception."""
+    left, results, told = enumerate(items), {}, 0
     free: list[Any] = list(connections)
     at_work: dict[Any, int] = {}
     while True:
@@ -64,7 +69,7 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
             free[-1].send((function, item))
             at_work[free.pop()] = place
         if not at_work:
-            return [results[place] for place in range(len(results))]
+            return
         ready: list[Any] = wait(list(at_work))
         for connection in ready:
             try:
@@ -78,6 +83,9 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
                 raise error
             results[at_work.pop(connection)] = value
             free.append(connection)
+        while told in results:
+            yield results.pop(told)
+            told += 1
 
 
 def _serve(connection: Connection) -> None:

@@ -4,6 +4,7 @@ from geodrift.files._atomic import nearest_directory as nearest_directory
 from geodrift.files._atomic import new_directory as new_directory
 from geodrift.files._atomic import refuse_existing as refuse_existing
 from geodrift.files._atomic import replace_file as replace_file
+from geodrift.files._atomic import scratch_directory as scratch_directory
 from geodrift.files._atomic import sync_directory as sync_directory
 from geodrift.files._atomic import sync_tree as sync_tree
 from geodrift.files._atomic import write_file as write_file

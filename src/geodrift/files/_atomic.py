@@ -80,11 +80,16 @@ def write_file(
 
 
 @contextmanager
-def new_directory(path: Path) -> Iterator[Path]:
+def new_directory(path: Path, goes_on: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Build a directory under a temporary name beside `path` and rename it when the block ends.
 
     Parents that do not exist are made. What killed processes have left under temporary names of `path` is
     removed.
+
+    Args:
+        path: The directory.
+        goes_on: Whether the block can go on in a directory that was left, which it gets then in place of an
+            empty one; None: it begins anew.
 
     Raises:
         InputError: Something stands at `path` already.
@@ -93,13 +98,29 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = Path(path)
     refuse_existing(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with partial(path, directory=True) as temporary, unfinished(temporary):
+    with partial(path, directory=True, goes_on=goes_on) as temporary, unfinished(temporary):
         with room_for(temporary, then=f"nothing is left at {path}"):
             yield temporary
             sync_tree(temporary)
         refuse_existing(path)
         temporary.rename(path)
     sync_directory(path.absolute().parent)
+
+
+@contextmanager
+def scratch_directory(path: Path) -> Iterator[Path]:
+    """A directory beside `path`, named after it and for its user alone, that is gone when the block ends.
+
+    What killed processes have left of such directories is removed.
+
+    Raises:
+        StorageFullError: The disk is full.
+    """
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.scratch")
+    with partial(beside, directory=True) as temporary, unfinished(temporary), room_for(temporary):
+        temporary.chmod(0o700)
+        yield temporary
 
 
 def refuse_existing(path: Path) -> None:

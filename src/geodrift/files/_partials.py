@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,9 @@ except ImportError:  # no such locks on Windows, where nothing is removed
 
 
 @contextmanager
-def partial(path: Path, *, directory: bool = False) -> Iterator[Path]:
+def partial(
+    path: Path, *, directory: bool = False, goes_on: Callable[[Path], bool] | None = None
+) -> Iterator[Path]:
     """A new file or directory beside ``path``, locked in the block, to be renamed to ``path`` there.
 
     What killed processes have left beside ``path`` of its earlier partials is removed before. What is left of
@@ -28,9 +30,16 @@ def partial(path: Path, *, directory: bool = False) -> Iterator[Path]:
     Args:
         path: What is being written.
         directory: Whether it is a directory; else a file, empty at first.
+        goes_on: Whether the work goes on in a directory that was left, which is yielded then; None: in none.
     """
     parent, start = path.absolute().parent, f".{path.name}.partial-"
-    _remove_left(parent, start)
+    left = _remove_left(parent, start, goes_on)
+    if left is not None:
+        try:
+            yield left[0]
+        finally:
+            os.close(left[1])
+        return
     own = f"{os.getpid()}-{secrets.token_hex(4)}"
     # Under another name until it is locked: another process would take it for one that was left.
     unlocked, temporary = parent / f".{path.name}.begun-{own}", parent / (start + own)
@@ -47,13 +56,21 @@ def partial(path: Path, *, directory: bool = False) -> Iterator[Path]:
             os.close(lock)
 
 
-def _remove_left(parent: Path, start: str) -> None:
-    """Remove what begins with ``start`` and nobody holds a lock on."""
+def _remove_left(parent: Path, start: str, goes_on: Callable[[Path], bool] | None) -> tuple[Path, int] | None:
+    """Remove what begins with ``start`` and nobody holds a lock on, but for one in which the work goes on.
+
+    Returns:
+        That one, and the lock on it.
+    """
     with os.scandir(parent) as entries:
         found = [parent / entry.name for entry in entries if entry.name.startswith(start)]
+    kept = None
     for left in found:
         lock = _locked(left)
         if lock is None:
+            continue
+        if kept is None and goes_on is not None and goes_on(left):
+            kept = left, lock
             continue
         try:
             if stat.S_ISDIR(os.fstat(lock).st_mode):
@@ -62,6 +79,7 @@ def _remove_left(parent: Path, start: str) -> None:
                 left.unlink(missing_ok=True)
         finally:
             os.close(lock)
+    return kept
 
 
 def _locked(path: Path) -> int | None:

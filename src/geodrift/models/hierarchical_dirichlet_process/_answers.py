@@ -93,9 +93,10 @@ class HierarchicalAnswers(TopicAnswers):
         return self.transformer(run, seed=seed)(rows)
 
     def transformer(
-        self, run: Run, *, seed: int
+        self, run: Run, *, seed: int, intervals: bool = True
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced, all topics of them."""
+        del intervals
         agreed, posterior = self.aligned(run)[1], run.draws["posterior"].to_dataset()
         names = ("topics", "topic_weights", "other_words", "other_weight", "mixture_concentration")
         some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)

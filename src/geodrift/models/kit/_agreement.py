@@ -131,9 +131,9 @@ def with_intervals_of_shared(
 ) -> dict[str, Float[np.ndarray, "D K"]]:
     """``mean``, ``low`` and ``high`` of components' weights, the ends NaN where a component is not shared.
 
-    Of one chain all ends stay: they are the chain's own.
+    Of one chain all ends stay: they are the chain's own. Where there are no ends, there are none.
     """
-    if len(agreed.cosines) == 1:
+    if len(agreed.cosines) == 1 or "low" not in weights:
         return weights
     ends = {name: np.where(agreed.shared, weights[name], np.nan) for name in ("low", "high")}
     return weights | {name: values.astype(weights[name].dtype) for name, values in ends.items()}

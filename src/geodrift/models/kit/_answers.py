@@ -123,10 +123,19 @@ class Answers(abc.ABC):
         """
 
     def transformer(
-        self, run: Run, *, seed: int
+        self, run: Run, *, seed: int, intervals: bool = True
     ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
-        """`transform` as a function of the documents, for one block of them after the other."""
+        """`transform` as a function of the documents, for one block of them after the other.
+
+        Without ``intervals`` a model whose means are had for less leaves ``low`` and ``high`` out.
+        """
+        del intervals
         return lambda rows: self.transform(run, rows, seed=seed)
+
+    def documents_a_block(self, run: Run) -> int:
+        """Documents that are weighed at a time."""
+        del run
+        return 2000
 
     def group_shares(
         self, run: Run, *, seed: int

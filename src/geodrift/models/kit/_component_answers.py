@@ -75,6 +75,14 @@ class ComponentAnswers(ComponentScores):
             self._kept = run, run.num_draws, self._aligned(run)
         return self._kept[2]
 
+    def agreed(self, run: Run) -> Agreement:
+        """How far the chains agree on the components, with one chain in memory at a time."""
+        if self._kept is not None and self._kept[0] is run and self._kept[1] == run.num_draws:
+            return self._kept[2][1]
+        stored = run.draws["posterior"].to_dataset()[self.variable]
+        of_chains = (stored[chain].values for chain in range(len(stored)))
+        return agreement(of_chains, directions_of(self.signed))
+
     def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         posterior = run.draws["posterior"].to_dataset()
         draws = {
@@ -117,9 +125,7 @@ class ComponentAnswers(ComponentScores):
 
     def verdict(self, run: Run) -> Verdict:
         """How far the chains agree on the components and on every number that is stored of a draw."""
-        stored = run.draws["posterior"].to_dataset()[self.variable]
-        of_chains = (stored[chain].values for chain in range(len(stored)))
-        return self._verdict(run, agreement(of_chains, directions_of(self.signed)))
+        return self._verdict(run, self.agreed(run))
 
     def numbers(self, run: Run) -> dict[str, Float[np.ndarray, "C N"]]:
         """Every number of a draw that no order of the components changes, [chain, draw] by name."""

@@ -11,8 +11,6 @@ from geodrift.driver import Run
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._runs import document_rows
 
-DOCUMENTS_A_BLOCK = 2000
-
 Weights: TypeAlias = dict[str, Float[np.ndarray, "D K"]]
 
 
@@ -23,6 +21,7 @@ def weight_blocks(
     numbers: Int[np.ndarray, " D"] | None = None,
     *,
     seed: int = 0,
+    intervals: bool = True,
 ) -> Iterator[tuple[Int[np.ndarray, " B"], Weights]]:
     """Weights of the components in documents, fitted or not; see `Answers.transform`.
 
@@ -35,6 +34,7 @@ def weight_blocks(
         documents: A corpus, or counts, of the run's words; or vectors.
         numbers: Which documents; None: all.
         seed: Of the draws of weights.
+        intervals: See `Answers.transformer`.
 
     Yields:
         The numbers of some documents, and their weights.
@@ -45,7 +45,8 @@ def weight_blocks(
         total, fetched = documents.shape[0], documents.__getitem__
     if numbers is None:
         numbers = np.arange(total)
-    weigh = model.answers().transformer(run, seed=seed)
-    for start in range(0, len(numbers), DOCUMENTS_A_BLOCK):
-        some = numbers[start : start + DOCUMENTS_A_BLOCK]
+    answers = model.answers()
+    weigh, block = answers.transformer(run, seed=seed, intervals=intervals), answers.documents_a_block(run)
+    for start in range(0, len(numbers), block):
+        some = numbers[start : start + block]
         yield some, weigh(document_rows(run, model, fetched(some)))

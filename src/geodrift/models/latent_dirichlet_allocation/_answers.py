@@ -9,9 +9,11 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
+from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._counts import checked_counts
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
@@ -20,8 +22,9 @@ from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
     told_priors,
     with_alpha,
 )
+from geodrift.models.latent_dirichlet_allocation._spaced_draws import spaced, spaced_draws
 from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
-from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures, document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
     ChainScores,
     completion_by_chain,
@@ -119,6 +122,20 @@ class LatentDirichletAnswers(TopicAnswers):
         some = _spaced(draws)
         return document_mixtures(rows, some["topics"], _prior(run, some), seed=seed)
 
+    def transformer(
+        self, run: Run, *, seed: int, intervals: bool = True
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """The same for one block after the other; of the draws only those are read that are averaged over."""
+        agreed = self.agreed(run)
+        mixtures = Mixtures(*spaced_draws(run, agreed, TRANSFORM_DRAWS), seed)
+        return lambda rows: with_intervals_of_shared(
+            mixtures.of(checked_counts(rows), intervals=intervals), agreed
+        )
+
+    def documents_a_block(self, run: Run) -> int:
+        """As many as have two million numbers."""
+        return max(200, 2**21 // run.config["settings"]["n_topics"])
+
     def checks(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> list[dict[str, Any]]:
         """By mutual information, under up to `TRANSFORM_DRAWS` of the draws; see `topic_checks`."""
         some = _spaced({name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()})
@@ -139,8 +156,7 @@ class LatentDirichletAnswers(TopicAnswers):
 
 def _spaced(draws: Draws) -> dict[str, np.ndarray]:
     """At most `TRANSFORM_DRAWS` of the draws."""
-    number = len(draws["topics"])
-    chosen = np.linspace(0, number - 1, min(TRANSFORM_DRAWS, number)).astype(int)
+    chosen = spaced(len(draws["topics"]), TRANSFORM_DRAWS)
     return {name: values[chosen] for name, values in draws.items()}
 
 

@@ -19,9 +19,10 @@ class TopicAnswers(ComponentAnswers):
     sizes = "topic_sizes"
 
     def transformer(
-        self, run: Run, *, seed: int
+        self, run: Run, *, seed: int, intervals: bool = True
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """The draws are aligned once for all documents."""
+        del intervals
         draws, agreed = self.aligned(run)
         of_all = flat(draws)
         return lambda rows: with_intervals_of_shared(self.mixtures(run, rows, of_all, seed=seed), agreed)

@@ -121,10 +121,10 @@ class VonMisesFisherAnswers(ComponentAnswers):
         return self.transformer(run, seed=seed)(rows)
 
     def transformer(
-        self, run: Run, *, seed: int
+        self, run: Run, *, seed: int, intervals: bool = True
     ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
         """The draws are read and aligned once for all rows."""
-        del seed
+        del seed, intervals
         (ordered, agreed), settings = self.aligned(run), _settings(run)
         posterior = run.draws["posterior"].to_dataset()
         places = places_of({name: posterior[name].values for name in PARAMETERS}, ordered, settings)

@@ -54,7 +54,7 @@ def _above(table: np.ndarray, value: float) -> int:
 
 
 @numba.njit(cache=True)
-def _sweeps(
+def sweeps_of_document(
     words: np.ndarray,
     counts: np.ndarray,
     assignments: np.ndarray,
@@ -63,16 +63,19 @@ def _sweeps(
     num_sweeps: int,
     first: bool,
     stream: np.uint64,
+    numbers: np.ndarray,
+    present: np.ndarray,
+    place: np.ndarray,
+    sums: np.ndarray,
 ) -> None:
     """Sweep over one document's tokens in order; ``assignments`` holds a word's tokens side by side.
 
     In a document's first sweep (``first``) no token has a topic yet: each is drawn given those before it.
+    The last four are vectors of K numbers: n_dk after the sweeps, the topics with n_dk > 0 in any order, the
+    place of each in those, and sums.
     """
     num_topics = topics.shape[1]
-    numbers = np.zeros(num_topics, np.int32)  # n_dk
-    present = np.empty(num_topics, np.int32)  # the topics with n_dk > 0, in any order
-    place = np.empty(num_topics, np.int32)  # of each in ``present``
-    sums = np.empty(num_topics, np.float32)
+    numbers[:] = 0
     size = 0
     for topic in assignments[: 0 if first else assignments.shape[0]]:
         if numbers[topic] == 0:
@@ -126,10 +129,11 @@ def _redraw(
     first: bool,
     family: np.uint64,
 ) -> None:
+    num_topics = topics.shape[1]
     for row in numba.prange(documents.shape[0]):
         entries = slice(indptr[row], indptr[row + 1])
         end = starts[row] + counts[entries].sum()
-        _sweeps(
+        sweeps_of_document(
             words[entries],
             counts[entries],
             assignments[starts[row] : end],
@@ -138,6 +142,10 @@ def _redraw(
             num_sweeps,
             first,
             open_member(family, documents[row]),
+            np.empty(num_topics, np.int32),
+            np.empty(num_topics, np.int32),
+            np.empty(num_topics, np.int32),
+            np.empty(num_topics, np.float32),
         )
 
 

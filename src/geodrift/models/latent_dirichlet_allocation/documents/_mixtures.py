@@ -3,9 +3,14 @@ r"""Mixtures of documents given topic draws: posterior mean and interval.
 Under each draw of the topics a document's assignments are sampled by collapsed Gibbs steps. Given them, its
 mixture is Dirichlet(alpha + n_d): the mean is the average of those Dirichlets' means (Rao and Blackwell), the
 interval's ends are quantiles of a draw from each.
+
+Of 60 words and 20 draws of 100 topics the mean has a Monte Carlo error of a twelfth of the posterior's
+standard deviation (root mean squares over shares above 0.02). Sweeps for the interval alone are a branch that
+ends with the topic draw, so that the means are the same with and without intervals.
 """
 
 import math
+from collections.abc import Iterable
 
 import numba
 import numpy as np
@@ -27,8 +32,9 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
 from geodrift.models.topics._content_hashes import content_hashes
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
-BURN_IN = 5  # sweeps under each later topic draw, from the assignments under the one before, that are dropped
-DRAWS_PER_TOPIC_DRAW = 10
+BURN_IN = 3  # sweeps under each later topic draw, from the assignments under the one before, that are dropped
+SWEEPS_OF_MEAN = 3  # under each topic draw, after which the mean is taken
+DRAWS_PER_TOPIC_DRAW = 10  # of the mixture, one after each of so many sweeps, for the interval
 NUMBERS_AT_ONCE = 2**24  # mixture components that are held in memory at once
 
 
@@ -39,6 +45,7 @@ def document_mixtures(
     *,
     seed: int = 0,
     told: int | None = None,
+    intervals: bool = True,
 ) -> dict[str, Float[np.ndarray, "D columns"]]:
     """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
 
@@ -52,9 +59,11 @@ def document_mixtures(
         seed: Seed of the assignments and the mixtures.
         told: Only so many topics, the first ones, are told of, and a last column has the sum of the others;
             they need not be aligned. None: all.
+        intervals: Whether the intervals' ends are told too. The means are the same without, and take a
+            fraction of the time.
 
     Returns:
-        ``{"mean", "low", "high"}``, each [D, K] float32, or [D, told + 1].
+        ``{"mean", "low", "high"}``, or the mean alone, each [D, K] float32, or [D, told + 1].
 
     Raises:
         ValueError: Shapes disagree, or a value is outside what its line allows.
@@ -62,16 +71,66 @@ def document_mixtures(
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])
     prior = checked_prior(doc_topic_prior, *topics.shape[:2])
-    num_draws, num_topics = prior.shape
-    block = max(1, NUMBERS_AT_ONCE // (num_draws * DRAWS_PER_TOPIC_DRAW * num_topics))
-    columns = num_topics if told is None else told + 1
-    out = {name: np.empty((counts.shape[0], columns), np.float32) for name in ("mean", "low", "high")}
-    for start in range(0, counts.shape[0], block):
-        rows = slice(start, start + block)
-        mean, draws = (_summed(found, told) for found in _sampled(counts[rows], topics, prior, seed))
-        out["mean"][rows] = mean
-        out["low"][rows], out["high"][rows] = np.quantile(draws, INTERVAL, axis=0)
-    return out
+    return Mixtures(topics, prior, seed, told).of(counts, intervals=intervals)
+
+
+class Mixtures:
+    """`document_mixtures` for one block of documents after the other.
+
+    Args:
+        topics: Draws, [topic, word] each, which are copied.
+        prior: alpha, one row a draw.
+        seed: See `document_mixtures`.
+        told: See `document_mixtures`.
+    """
+
+    def __init__(
+        self,
+        topics: Iterable[Float[np.ndarray, "K V"]],
+        prior: Float[np.ndarray, "N K"],
+        seed: int,
+        told: int | None = None,
+    ) -> None:
+        # A word's probabilities lie side by side.
+        self._topics = [np.ascontiguousarray(draw.T, dtype=np.float32) for draw in topics]
+        self._prior, self._seed, self._told = prior.astype(np.float32), int(seed), told
+
+    def of(self, counts: sp.csr_matrix, *, intervals: bool) -> dict[str, Float[np.ndarray, "D columns"]]:
+        """Of documents from `checked_counts`; see `document_mixtures`."""
+        num_topics = self._prior.shape[1]
+        numbers = num_topics * (len(self._topics) * DRAWS_PER_TOPIC_DRAW if intervals else 4)
+        block = max(1, NUMBERS_AT_ONCE // numbers)
+        columns = num_topics if self._told is None else self._told + 1
+        names = ("mean", "low", "high") if intervals else ("mean",)
+        out = {name: np.empty((counts.shape[0], columns), np.float32) for name in names}
+        for start in range(0, counts.shape[0], block):
+            rows = slice(start, start + block)
+            mean, draws = self._sampled(counts[rows], intervals)
+            out["mean"][rows] = _summed(mean, self._told)
+            if intervals:
+                ends = np.quantile(_summed(draws, self._told), INTERVAL, axis=0)
+                out["low"][rows], out["high"][rows] = ends
+        return out
+
+    def _sampled(
+        self, counts: sp.csr_matrix, intervals: bool
+    ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
+        """The mean of each document's mixture, and all draws of the mixtures, for intervals."""
+        (documents, num_topics), number = (counts.shape[0], self._prior.shape[1]), len(self._topics)
+        sampler = DocumentSampler(
+            counts, num_topics, content_hashes(counts), LDA_TRANSFORM_ASSIGNMENTS, self._seed
+        )
+        totals, told = np.zeros((documents, num_topics)), documents if intervals else 0
+        draws = np.empty((number * DRAWS_PER_TOPIC_DRAW, told, num_topics), np.float32)
+        kept = np.empty((DRAWS_PER_TOPIC_DRAW, told, num_topics), np.int32)
+        for draw, topics in enumerate(self._topics):
+            sampler.set_words(topics, self._prior[draw])
+            sampler.add_mixtures(draw, BURN_IN if draw else FIRST_SWEEPS, SWEEPS_OF_MEAN, totals, kept)
+            for i in range(DRAWS_PER_TOPIC_DRAW if intervals else 0):
+                family = LDA_TRANSFORM_MIXTURES.family(self._seed, draw, 1 + i).word
+                at = draws[draw * DRAWS_PER_TOPIC_DRAW + i]
+                _draw_dirichlets_forms(at.size, kept[i], sampler.prior, sampler.items, family, at)
+        return totals / (number * SWEEPS_OF_MEAN), draws
 
 
 def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np.ndarray, "*M D columns"]:
@@ -80,27 +139,6 @@ def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np
         return mixtures
     others = mixtures[..., told:].sum(axis=-1, keepdims=True)
     return np.concatenate([mixtures[..., :told], others], axis=-1)
-
-
-def _sampled(
-    counts: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], prior: Float[np.ndarray, "N K"], seed: int
-) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
-    """The mean of each document's mixture, and all draws of the mixtures."""
-    num_draws, num_topics = prior.shape
-    hashes = content_hashes(counts)
-    sampler = DocumentSampler(counts, num_topics, hashes, LDA_TRANSFORM_ASSIGNMENTS, seed)
-    mean = np.zeros((counts.shape[0], num_topics))
-    draws = np.empty((num_draws * DRAWS_PER_TOPIC_DRAW, counts.shape[0], num_topics), np.float32)
-    for number, draw in enumerate(topics):
-        sampler.set_topics(draw, prior[number])
-        sampler.sweep(number, 0, BURN_IN if number else FIRST_SWEEPS)
-        for i in range(DRAWS_PER_TOPIC_DRAW):
-            numbers = sampler.sweep(number, 1 + i)
-            mean += sampler.mean_mixtures(numbers)
-            at = number * DRAWS_PER_TOPIC_DRAW + i
-            family = LDA_TRANSFORM_MIXTURES.family(seed, number, 1 + i).word
-            _draw_dirichlets_forms(numbers.size, numbers, sampler.prior, hashes, family, draws[at])
-    return mean / len(draws), draws
 
 
 def _draw_dirichlets(

@@ -11,6 +11,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel im
     prior_tables,
 )
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation.documents._mixture_kernel import add_mixtures
 
 ROW_SUM_TOLERANCE = 1e-3
 
@@ -38,11 +39,14 @@ class DocumentSampler:
         seed: int,
     ) -> None:
         self.use, self.seed, self.num_topics = use, int(seed), num_topics
-        vocabulary, words = np.unique(counts.indices, return_inverse=True)
+        occurs = np.zeros(counts.shape[1], bool)
+        occurs[counts.indices] = True
+        vocabulary, places = np.flatnonzero(occurs), np.cumsum(occurs, dtype=np.int32) - 1
+        self.items = np.asarray(items, np.int64)
         self.batch = Minibatch(
-            np.asarray(items, np.int64),
+            self.items,
             counts.indptr.astype(np.int32),
-            words.astype(np.int32),
+            places[counts.indices].astype(np.int32),
             counts.data.astype(np.int32),
             vocabulary,
         )
@@ -53,16 +57,21 @@ class DocumentSampler:
 
     def set_topics(self, topics: Float[np.ndarray, "K V"], prior: Float[np.ndarray, " K"]) -> None:
         """Use these topics and this document prior for the sweeps from now on."""
-        self._given = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
+        self._words = np.ascontiguousarray(topics[:, self.batch.vocabulary].T, dtype=np.float32)
+        self.set_prior(prior)
+
+    def set_words(self, words: Float[np.ndarray, "V K"], prior: Float[np.ndarray, " K"]) -> None:
+        """The same, of topics that are stored a word after the other, as float32."""
+        self._words = words[self.batch.vocabulary]
         self.set_prior(prior)
 
     def set_prior(self, prior: Float[np.ndarray, " K"]) -> None:
         """Use this document prior, and the topics as they are."""
-        self.prior, self._topics = prior.astype(np.float32), self._given
+        self.prior, self._topics = prior.astype(np.float32), self._words
         self._tables = prior_tables(self._topics, self.prior)
-        without = self._tables[:, -1] == 0.0
-        if without.any():
-            self._topics = np.where(without[:, None], np.float32(1.0), self._given)
+        silent = self._tables[:, -1] == 0.0
+        if silent.any():
+            self._topics = np.where(silent[:, None], np.float32(1.0), self._words)
             self._tables = prior_tables(self._topics, self.prior)
 
     def sweep(self, draw: int, step: int, times: int = 1) -> Int[np.ndarray, "D K"]:
@@ -88,6 +97,45 @@ class DocumentSampler:
         )
         self._first = False
         return _topic_counts(self.bounds, self.assignments, self.num_topics)
+
+    def add_mixtures(
+        self,
+        draw: int,
+        burn_in: int,
+        of_mean: int,
+        totals: Float[np.ndarray, "D K"],
+        kept: Int[np.ndarray, "M documents K"],
+    ) -> None:
+        """Sweep over all documents, and add their mean mixtures after some of the sweeps.
+
+        Args:
+            draw: Number of the draw of the topics.
+            burn_in: Sweeps that are dropped, by the streams of step 0; the others have those from 1 on.
+            of_mean: Number of sweeps after which the mean is added.
+            totals: To which it is added.
+            kept: Gets n_dk after M sweeps, the ``of_mean`` first ones among them. The others leave no trace
+                beside that: the next call goes on from where this would be without them. Of no document, none
+                is kept.
+        """
+        number = len(kept) if kept.size else of_mean
+        families = [self.use.family(self.seed, draw, step).word for step in range(1 + number)]
+        add_mixtures(
+            # With no work both forms would run, and add twice.
+            1 + (burn_in + number) * self.batch.num_tokens,
+            (self.items, self.batch.indptr, self.batch.words, self.batch.counts, self.bounds),
+            self.assignments,
+            self._topics,
+            self._tables,
+            self.prior.astype(np.float64),
+            self.prior.sum(dtype=np.float64),
+            burn_in,
+            self._first,
+            np.array(families, np.uint64),
+            of_mean,
+            totals,
+            kept,
+        )
+        self._first = False
 
     def mean_mixtures(self, counts: Real[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
         """Mean of each mixture given the topic counts n_dk: (n_dk + alpha_k) / (n_d + sum_j alpha_j)."""
