@@ -9,7 +9,7 @@ from geodrift.data import Corpus
 from geodrift.distributed import Alone
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _counts, _sampler
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _agreement
 from law_checks import assert_means
 from models import lda_problem as problem
@@ -48,16 +48,19 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    ("parts", "settings"),
+    ("parts", "settings", "lists_from"),
     [
-        (8, {}),
-        (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}),
-        (5, {"n_topics": 300}),  # two bytes an assignment, and a pair of one group
-        (1, {"batch_size": 2000}),
+        (8, {}, 600),
+        (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}, 600),
+        (5, {"n_topics": 300}, 600),  # two bytes an assignment, and a pair of one group
+        (1, {"batch_size": 2000}, 600),
+        (5, {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2}, 40),
+        (8, {"n_topics": 300}, 300),
     ],
 )
-def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, monkeypatch):
+def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, lists_from, monkeypatch):
     monkeypatch.setattr(_sampler, "PARTS", parts)
+    monkeypatch.setattr(_counts, "LISTS_FROM", lists_from)
     corpus, settings = Corpus.from_matrix(counts(600, 120)), {"n_topics": 6, "batch_size": 150} | settings
     alone = of_chain(corpus, **settings)
     shared = together(size, lambda team: of_chain(corpus, team, **settings))
