@@ -6,11 +6,10 @@ import pytest
 
 from distributed.thread_team import together
 from geodrift.data import Corpus
-from geodrift.distributed import Alone
+from geodrift.distributed import Alone, check_agreement
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _counts, _sampler
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _agreement
 from law_checks import assert_means
 from models import lda_problem as problem
 from same_draws import counts
@@ -158,10 +157,10 @@ def test_four_processes_have_the_law_of_enumeration(monkeypatch):
 
 def test_counts_that_differ_between_processes_are_found():
     def work(team):
-        _agreement.check_agreement(team, [np.arange(3)])
+        check_agreement(team, [np.arange(3)])
         with pytest.raises(RuntimeError, match="process 2 has other counts than process 0"):
-            _agreement.check_agreement(team, [np.arange(3), np.array([team.rank == 2])])
+            check_agreement(team, [np.arange(3), np.array([team.rank == 2])])
         return True
 
     assert all(together(3, work))
-    _agreement.check_agreement(Alone(), [np.arange(3)])
+    check_agreement(Alone(), [np.arange(3)])

@@ -9,6 +9,7 @@ from geodrift.models.kit._settings import ModelSettings, setting
 MAX_CLUSTERS = 2**16
 MAX_BATCH = 2**31 - 1
 METHODS = ("gibbs", "scir", "sgrld")
+MOST_GROUPS, GROUPS = 1024, 8  # of clusters: at most, and where processes share the work
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +52,19 @@ class Settings(ModelSettings):
         False, YesNo(), "Whether draws hold the cluster of every row, 4 bytes each."
     )
 
+    cluster_groups: int | None = setting(
+        None,
+        Whole(1, MOST_GROUPS),
+        "G, random groups of clusters, drawn anew at each step of method gibbs, in which rows are redrawn"
+        " among the clusters of their group; processes share the groups. The law is the same; rows take more"
+        " steps to find their way. By default 1, and 8 where processes share the work.",
+    )
+
+    @property
+    def groups(self) -> int:
+        """G; 1 where it was not told."""
+        return self.cluster_groups or 1
+
     @property
     def given(self) -> int | None:
         """The number of clusters; None where it is inferred."""
@@ -62,6 +76,11 @@ class Settings(ModelSettings):
             raise ValueError(
                 f"step_size is {self.step_size!r} but method is 'gibbs', which has none: leave it out, or use"
                 " method 'scir' or 'sgrld'"
+            )
+        if self.method != "gibbs" and self.groups > 1:
+            raise ValueError(
+                f"cluster_groups is {self.cluster_groups!r} but method is {self.method!r}, which has none:"
+                " leave it out, or use method 'gibbs'"
             )
         if self.method != "gibbs" and self.given is not None:
             raise ValueError(

@@ -1,8 +1,24 @@
 """The specification of the Dirichlet-process mixture of multinomials."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from geodrift.models.clusters._command import COMPONENT, SUMMARY
-from geodrift.models.dirichlet_process_mixture._settings import Settings
+from geodrift.models.dirichlet_process_mixture._settings import GROUPS, Settings
 from geodrift.models.kit._model import Model
+
+
+def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
+    method, groups = settings["method"], settings.get("cluster_groups") or 1
+    if method != "gibbs":
+        return f"method {method!r} is of one process; method 'gibbs' of several"
+    return None if number <= groups else f"its steps have work for {groups}; see the setting cluster_groups"
+
+
+def _to_share(settings: Mapping[str, Any]) -> dict[str, Any]:
+    told = settings.get("method", "gibbs") != "gibbs" or settings.get("cluster_groups") is not None
+    return dict(settings) if told else {**settings, "cluster_groups": GROUPS}
+
 
 MODEL = Model(
     name="dpm",
@@ -18,6 +34,8 @@ MODEL = Model(
     " draws' average, and of a single draw",
     export_help="clusters [draw, cluster, word], cluster_weights and cluster_sizes [draw, cluster], found"
     " [chain, cluster], shared [cluster], vocabulary, hyperparameters (JSON): the clusters that are told of",
+    cannot_share=_cannot_share,
+    to_share=_to_share,
     # Counts and assignments are changed in place; a checkpoint holds a copy.
     memory_of_a_step=2.0,
 )

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
-from geodrift.distributed import Team
+from geodrift.distributed import Team, check_agreement
 from geodrift.kernels import _streams
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._agreement import check_agreement
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
     Range,
     rounds_of,
