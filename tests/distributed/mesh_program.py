@@ -1,6 +1,6 @@
 """Samples with data shared out to devices: a program for one of several processes.
 
-    python mesh_program.py OUT DEVICES RANK SIZE PORT NUM_DRAWS NUM_CHAINS THIN [NUM_DRAWS NUM_CHAINS THIN ...]
+    python mesh_program.py OUT DEVICES RANK SIZE PORT (NUM_DRAWS NUM_CHAINS THIN)+
 
 The target is a von Mises-Fisher law on the sphere of R^5, a product over data. The draws go to files that
 begin with OUT, one for each number of draws, chains and steps between draws.

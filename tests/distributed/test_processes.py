@@ -13,7 +13,6 @@ from distributed.runs_of_processes import (
     await_workers,
     command,
     disturb,
-    of_command,
     placed,
     start,
     wait_for,
