@@ -88,6 +88,7 @@ VMF_ROW_ORDER = PhiloxStreams("vmf chain", 0, "pass over the rows")
 VMF_STEP = PhiloxStreams("vmf chain", 1, "steps taken")
 VMF_DRAW = PhiloxStreams("vmf chain", 2, "steps taken")
 VMF_START = PhiloxStreams("vmf chain", 3)
+VMF_GROUPS = PhiloxStreams("vmf chain", 5, "steps taken")
 VMF_SPLIT_MERGE = PhiloxStreams("vmf chain", 4, "steps taken")
 
 # NumPy's default generator.

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from geodrift.models.clusters._command import cluster_groups
 from geodrift.models.clusters._labels import AUTO
 from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
@@ -9,7 +10,6 @@ from geodrift.models.kit._settings import ModelSettings, setting
 MAX_CLUSTERS = 2**16
 MAX_BATCH = 2**31 - 1
 METHODS = ("gibbs", "scir", "sgrld")
-MOST_GROUPS, GROUPS = 1024, 8  # of clusters: at most, and where processes share the work
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,13 +52,7 @@ class Settings(ModelSettings):
         False, YesNo(), "Whether draws hold the cluster of every row, 4 bytes each."
     )
 
-    cluster_groups: int | None = setting(
-        None,
-        Whole(1, MOST_GROUPS),
-        "G, random groups of clusters, drawn anew at each step of method gibbs, in which rows are redrawn"
-        " among the clusters of their group; processes share the groups. The law is the same; rows take more"
-        " steps to find their way. By default 1, and 8 where processes share the work.",
-    )
+    cluster_groups: int | None = cluster_groups()
 
     @property
     def groups(self) -> int:

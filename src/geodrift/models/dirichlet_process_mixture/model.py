@@ -3,21 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from geodrift.models.clusters._command import COMPONENT, SUMMARY
-from geodrift.models.dirichlet_process_mixture._settings import GROUPS, Settings
+from geodrift.models.clusters._command import COMPONENT, SUMMARY, cannot_share, to_share
+from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.kit._model import Model
 
 
 def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
-    method, groups = settings["method"], settings.get("cluster_groups") or 1
+    method = settings["method"]
     if method != "gibbs":
         return f"method {method!r} is of one process; method 'gibbs' of several"
-    return None if number <= groups else f"its steps have work for {groups}; see the setting cluster_groups"
+    return cannot_share(settings, number)
 
 
 def _to_share(settings: Mapping[str, Any]) -> dict[str, Any]:
-    told = settings.get("method", "gibbs") != "gibbs" or settings.get("cluster_groups") is not None
-    return dict(settings) if told else {**settings, "cluster_groups": GROUPS}
+    return to_share(settings) if settings.get("method", "gibbs") == "gibbs" else dict(settings)
 
 
 MODEL = Model(

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels import _streams
 from geodrift.models.kit._chain import ModelChain
@@ -11,6 +12,7 @@ from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedG
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
+from geodrift.models.von_mises_fisher_mixture._rows_in_groups import RowsInGroups
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 from geodrift.models.von_mises_fisher_mixture._start import Start
@@ -32,6 +34,7 @@ class Chain(ModelChain):
         chain: Number of the chain: chains of one seed are independent, and so are their starts.
         direction_prior: kappa_0 m_0 of the directions' von Mises-Fisher prior, [d]; None: uniform.
         held_out: Rows to score during the run, or None.
+        team: Processes that take the chain's steps together, or None.
 
     Raises:
         ValueError: There are fewer rows than clusters, or the prior has another dimension.
@@ -56,6 +59,7 @@ class Chain(ModelChain):
         chain: int = 0,
         direction_prior: Float[np.ndarray, " d"] | None = None,
         held_out: Rows | None = None,
+        team: Team | None = None,
     ) -> None:
         if not settings.inferred and int(settings.n_clusters) > rows.number:
             raise ValueError(
@@ -69,6 +73,7 @@ class Chain(ModelChain):
         self.prior = Prior(
             settings.concentration(rows.dim), settings.shared_concentration, settings.background, r0
         )
+        self.team = team or Alone()
         self.gibbs: CollapsedGibbs | None = None
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
         self.rows_seen = 0
@@ -113,12 +118,13 @@ class Chain(ModelChain):
             rng = _streams.VMF_ROW_ORDER.generator(self.seed, self.chain, passed)
             self.order = (passed, rng.permutation(number))
         names = self.seed, self.chain, self.count
-        rows = self.order[1][place * size : (place + 1) * size]
+        rows, groups = self.order[1][place * size : (place + 1) * size], self.settings.groups
         gibbs.step(
             rows,
             _streams.VMF_ASSIGNMENTS.family(*names),
             _streams.VMF_CONCENTRATIONS.family(*names),
             _streams.VMF_STEP.generator(*names),
+            RowsInGroups(groups, self.team, _streams.VMF_GROUPS.generator(*names)) if groups > 1 else None,
         )
         if place == steps - 1:
             self.split_merge.propose(gibbs, _streams.VMF_SPLIT_MERGE.generator(*names))
@@ -158,6 +164,7 @@ class Chain(ModelChain):
         """Everything needed to go on, bit for bit: sums as they are, with their rounding."""
         self.prepare()
         gibbs, sums = self.gibbs, self.gibbs.sums
+        check_agreement(self.team, [gibbs.z, gibbs.kappa, gibbs.resultants, sums.squares])
         return {
             "assignments": gibbs.z.copy(),
             "kappa": gibbs.kappa.copy(),

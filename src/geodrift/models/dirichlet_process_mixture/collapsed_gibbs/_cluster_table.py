@@ -50,9 +50,11 @@ class ClusterTable:
         self.table, more = table.reshape(-1), np.zeros(size - had, np.int64)
         self.numbers, self.tokens = np.append(self.numbers, more), np.append(self.tokens, more)
 
-    def make_more_room(self) -> None:
-        """Room for a quarter more clusters."""
-        self.make_room(padded(len(self.numbers) + max(16, len(self.numbers) // 4)))
+    def make_more_room(self) -> Int[np.ndarray, " n"]:
+        """Room for a quarter more clusters, whose numbers are returned."""
+        had = len(self.numbers)
+        self.make_room(padded(had + max(16, had // 4)))
+        return np.arange(had, len(self.numbers))
 
     def seat(
         self,

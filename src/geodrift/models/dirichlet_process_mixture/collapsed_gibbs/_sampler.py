@@ -14,7 +14,7 @@ from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._cluster_table im
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._concentration import (
     draw_finite_concentration,
 )
-from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._groups import groups_of, seat_in_groups
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._groups import groups_of_rows, seat_in_groups
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED, add_rows
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._posterior_draw import (
     draw_clusters,
@@ -156,7 +156,7 @@ class CollapsedGibbs(ClusterMove):
         present = np.arange(self.given) if self.given else np.flatnonzero(self.numbers)
         rng = _streams.DPM_GROUPS.generator(self.seed, self.chain, count)
         of = rng.integers(self.num_groups, size=len(present))
-        groups = groups_of(rows, self.assignments, present, of)
+        groups = groups_of_rows(rows, self.assignments, present, of)
         alpha, extra = self._alpha_of_new() / self.num_groups, self._extra()
         prior, family = float(self.settings.cluster_word_prior), self._family(count)
 
