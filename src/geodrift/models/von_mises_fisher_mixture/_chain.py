@@ -107,7 +107,7 @@ class Chain(ModelChain):
 
     def step(self) -> int:
         """One minibatch; returns how many rows changed their cluster."""
-        self.prepare()
+        self._begin_together()
         gibbs, number = self.gibbs, self.rows.number
         size = min(self.settings.batch_size, number)
         steps = -(-number // size)  # of a pass
@@ -131,6 +131,20 @@ class Chain(ModelChain):
         self.count += 1
         self.rows_seen += len(rows)
         return gibbs.moved
+
+    def _begin_together(self) -> None:
+        """Every process begins where process 0 does, which alone looks for a start."""
+        if self.team.rank == 0 or self.count:
+            self.prepare()
+        if self.team.size == 1 or self.count:
+            return
+        told = [] if self.team.rank else [self.gibbs.z, self.gibbs.kappa, [self.gibbs.number.value]]
+        parts = self.team.share(np.concatenate([*told, np.zeros(0)]).astype(float).tobytes())
+        z, kappa, value = np.split(np.frombuffer(parts[0]), [self.rows.number, -1])
+        if self.team.rank:
+            number = self.settings.number()
+            number.value = float(value[0])
+            self.gibbs = CollapsedGibbs(self.rows, number, self.prior, z.astype(np.int32), kappa)
 
     def draw(self) -> dict[str, np.ndarray]:
         """The present clusters, with directions and weights drawn given the assignments."""
