@@ -20,6 +20,7 @@ from law_checks import assert_means
 from models import vmf_problem
 
 STEPS = 24
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def assert_same(one, other):
     ("sparse", "settings"),
     [
         (False, {"cluster_groups": 8, "batch_size": 150}),
-        (False, {"cluster_groups": 3, "number_prior": "Dirichlet process", "weight_prior": 300.0}),
+        (False, {"cluster_groups": 3, "number_prior": "Dirichlet process", "weight_prior": 20.0}),
         (False, {"cluster_groups": 8, "n_clusters": 20, "background": 5.0, "batch_size": 150}),
         (True, {"cluster_groups": 4, "shared_concentration": True, "background": 5.0}),
     ],
@@ -63,7 +64,7 @@ def test_any_number_of_processes_has_the_bits_of_one(sparse, settings, vectors):
     rows = sp.csr_matrix(vectors) if sparse else vectors
     alone = of_chain(rows, **settings)
     assert len(np.unique(alone[1]["assignments"])) > 3
-    for size in (2, 3, 4):
+    for size in (2, 4):
         for shared in together(size, lambda team: of_chain(rows, team, **settings)):
             assert_same(alone, shared)
 
@@ -79,15 +80,15 @@ def test_what_three_processes_left_one_goes_on_with(vectors):
     ("number", "law"),
     [
         (FiniteMixtures(6, 0.7), vmf_problem.prior()),
-        (DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4))),
-        (Components(3, 0.8), vmf_problem.prior(a0=0.6)),
+        pytest.param(DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4)), marks=SLOW),
+        pytest.param(Components(3, 0.8), vmf_problem.prior(a0=0.6), marks=SLOW),
     ],
 )
 def test_four_processes_have_the_law_of_enumeration(number, law):
     def work(team):
-        given = [copy.copy(number) for _ in range(8)]
-        return [vmf_problem.chain(each, law, n, 900, groups=2, team=team) for n, each in enumerate(given)]
+        given = [copy.copy(number) for _ in range(4)]
+        return [vmf_problem.chain(each, law, n, 400, groups=2, team=team) for n, each in enumerate(given)]
 
     expected = vmf_problem.expected(number, law)
     told = (expected != 0) & (expected != 1)
-    assert_means(np.array(together(4, work)[0])[:, 150:, told], expected[told])
+    assert_means(np.array(together(4, work)[0])[:, 50:, told], expected[told])
