@@ -79,9 +79,13 @@ def place_tokens(
     counts: np.ndarray,
     starts: np.ndarray,
     offsets: np.ndarray,
+    rows: np.ndarray,
     places: np.ndarray,
 ) -> None:
-    """Fill in where the tokens of one group are, and no more: for who does not draw their topics."""
+    """Fill in where the tokens of one group are, and of which documents: for who does not draw their topics.
+
+    The documents are read by who draws the group before it, and looks ahead.
+    """
     _count_words(first_row, last_row, indptr, words, counts, offsets)
     offsets += first_token
     following = offsets.copy()
@@ -89,7 +93,8 @@ def place_tokens(
         place = starts[row]
         for item in range(indptr[row], indptr[row + 1]):
             for _ in range(counts[item]):
-                places[following[words[item]]] = place
+                token = following[words[item]]
+                rows[token], places[token] = row, place
                 following[words[item]] += 1
                 place += 1
 

@@ -47,7 +47,7 @@ def lay_out_lists(
             )  # fmt: skip
         else:
             place_tokens(
-                first, last, first_tokens[group], indptr, words, counts, starts, offsets[group], places
+                first, last, first_tokens[group], indptr, words, counts, starts, offsets[group], rows, places
             )
 
 
