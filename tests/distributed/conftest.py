@@ -25,9 +25,11 @@ def alone(corpus, tmp_path_factory):
     path, before = tmp_path_factory.mktemp("alone") / "run", sys.argv
     sys.argv = ["geodrift", "fit", "lda", str(corpus), "--run", str(path), *SETTINGS, "--steps", str(STEPS)]
     try:
-        cli.main()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
     finally:
         sys.argv = before
+    assert end.value.code in (None, 0)
     return path
 
 

@@ -43,7 +43,7 @@ def test_the_draws_of_devices_and_of_processes_are_those_of_one(tmp_path):
 
     The mean along the axis of a von Mises-Fisher law is a ratio of Bessel functions.
     """
-    alone = mesh_program.drawn(*FAR_OFF)
+    ((alone,),) = drawn(tmp_path, 1, 1, FAR_OFF)
     ((of_devices, of_law),) = drawn(tmp_path, 4, 1, FAR_OFF, LAW)
     (first,), (second,) = drawn(tmp_path, 2, 2, FAR_OFF)
     np.testing.assert_array_equal(first, second)

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from geodrift.kernels._random_streams import open_member
+from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_kernel import sweep_group
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._token_lists import (
@@ -17,7 +18,7 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._token_lists im
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._word_visits import put_back, take_out
 
 
-def lay_out_lists(
+def _lay_out_lists(
     first_group: int,
     last_group: int,
     indptr: np.ndarray,
@@ -51,7 +52,7 @@ def lay_out_lists(
             )
 
 
-def sweep_list_cells(
+def _sweep_list_cells(
     cells: np.ndarray,
     cuts: np.ndarray,
     offsets: np.ndarray,
@@ -85,6 +86,11 @@ def sweep_list_cells(
                 in_parts[part], masses[part], part_priors[part], alpha, prior,
                 open_member(family, phase * num_parts + group),
             )  # fmt: skip
+
+
+WORTH_THREADS = 50_000
+lay_out_lists = TwoForms(_lay_out_lists, WORTH_THREADS)
+sweep_list_cells = TwoForms(_sweep_list_cells, WORTH_THREADS)
 
 
 @numba.njit(cache=True)

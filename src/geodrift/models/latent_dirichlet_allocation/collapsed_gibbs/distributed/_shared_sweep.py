@@ -30,8 +30,6 @@ WORTH_THREADS = 50_000
 _lay_out = TwoForms(kernel.lay_out_all, WORTH_THREADS)
 _number_topics = TwoForms(kernel.number_topics, WORTH_THREADS)
 _sweep_cells = TwoForms(kernel.sweep_cells, WORTH_THREADS)
-_lay_out_lists = TwoForms(of_lists.lay_out_lists, WORTH_THREADS)
-_sweep_list_cells = TwoForms(of_lists.sweep_list_cells, WORTH_THREADS)
 
 
 class SharedSweep(abc.ABC):
@@ -185,11 +183,11 @@ class ListSweep(SharedSweep):
         first, last = (min(2 * pair, num_parts) for pair in pairs)
         entries = batch.indptr, batch.words, batch.counts
         tokens = ends[:-1], ends[groups], self.topics
-        _lay_out_lists(len(self.topics), first, last, *entries, *tokens, num_topics, *self._lists)
+        of_lists.lay_out_lists(len(self.topics), first, last, *entries, *tokens, num_topics, *self._lists)
 
     def _draw(self, work: int, cells: Any, masses: Any, prior: float, streams: Family) -> None:
         lists = self._lists
-        _sweep_list_cells(
+        of_lists.sweep_list_cells(
             work,
             *(cells, self._cuts, lists.offsets, lists.rows, lists.entries, lists.begins, lists.blocks),
             *(lists.topics, lists.numbers, self._vocabulary),
