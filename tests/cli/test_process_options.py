@@ -6,7 +6,8 @@ import pytest
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["sam", "--processes", "2"], "sam cannot be fitted by 2 processes"),
+        (["hdp", "--processes", "2"], "hdp cannot be fitted by 2 processes"),
+        (["dpm", "--processes", "3", "--cluster-groups", "2"], "cluster_groups is 2"),
         (["lda", "--processes", "5"], "its steps have work for 4 at most"),
         (["lda", "--processes", "2", "--method", "scir"], "method 'scir' is of one process"),
         (["lda", "--processes", "2", "--distributed"], "not both"),

@@ -1,8 +1,9 @@
 """Samples with data shared out to devices: a program for one of several processes.
 
-    python mesh_program.py OUT NUM_DRAWS NUM_CHAINS THIN DEVICES [RANK SIZE PORT]
+    python mesh_program.py OUT DEVICES RANK SIZE PORT (NUM_DRAWS NUM_CHAINS THIN)+
 
-The target is a von Mises-Fisher law on the sphere of R^5, a product over data. The draws go to the file OUT.
+The target is a von Mises-Fisher law on the sphere of R^5, a product over data. The draws go to files that
+begin with OUT, one for each number of draws, chains and steps between draws.
 """
 
 import os
@@ -21,15 +22,10 @@ def data():
     return rows
 
 
-def main(out, num_draws, num_chains, thin, devices, rank=0, size=1, port=0):
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
-    os.environ["JAX_PLATFORMS"] = "cpu"
+def drawn(num_draws, num_chains, thin):
+    """Draws from a point far off, [chain, draw, ...], on all devices that there are."""
     import jax
 
-    if size > 1:
-        jax.distributed.initialize(f"127.0.0.1:{port}", size, rank, cluster_detection_method="deactivate")
-        # The first collective waits for 30 seconds at most.
-        jax._src.distributed.global_state.client.wait_at_barrier("begin", 300_000)
     import geodrift as gd
 
     rows = data()
@@ -53,7 +49,20 @@ def main(out, num_draws, num_chains, thin, devices, rank=0, size=1, port=0):
         num_chains=num_chains,
         initial=np.eye(DIMENSION, dtype=np.float32)[1],
     )
-    np.save(out, draws.position)
+    return draws.position
+
+
+def main(out, devices, rank, size, port, *jobs):
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+
+    if size > 1:
+        jax.distributed.initialize(f"127.0.0.1:{port}", size, rank, cluster_detection_method="deactivate")
+        # The first collective waits for 30 seconds at most.
+        jax._src.distributed.global_state.client.wait_at_barrier("begin", 300_000)
+    for number in range(0, len(jobs), 3):
+        np.save(f"{out}-{number // 3}.npy", drawn(*jobs[number : number + 3]))
 
 
 if __name__ == "__main__":

@@ -66,16 +66,23 @@ def await_workers(supervisor, number, seconds=120):
     return wait_for(all_there, seconds, "the start")
 
 
+def chunks_of(run):
+    """Chunks of steps that a run has taken."""
+    try:
+        return (run / "metrics.jsonl").read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
 def await_steps(run, seconds=240):
     """Until the run has taken steps beyond its first chunk."""
+    wait_for(lambda: chunks_of(run) > 2, seconds, "the first steps")
 
-    def stepped():
-        try:
-            return (run / "metrics.jsonl").read_bytes().count(b"\n") > 2
-        except FileNotFoundError:
-            return False
 
-    wait_for(stepped, seconds, "the first steps")
+def await_more_steps(run, seconds=240):
+    """Until a run that goes on has taken steps beyond those that it had."""
+    had = chunks_of(run)
+    wait_for(lambda: chunks_of(run) > had, seconds, "more steps")
 
 
 def all_gone(numbers):

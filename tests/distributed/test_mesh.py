@@ -15,18 +15,19 @@ from geodrift.driver._placement import Placement
 from law_checks import assert_means
 
 PROGRAM = Path(mesh_program.__file__)
+FAR_OFF, LAW = (20, 2, 10), (1500, 16, 4)  # draws, chains, steps between draws
 
 
-def drawn(folder, num_draws, num_chains, thin, devices, size=1):
-    """The draws of every process, [process][chain, draw, ...]."""
+def drawn(folder, devices, size, *jobs):
+    """The draws of every process and job, [process][job][chain, draw, ...]."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    outs = [folder / f"{devices}-{size}-{rank}.npy" for rank in range(size)]
-    numbers = [num_draws, num_chains, thin, devices]
+    outs = [folder / f"{devices}-{size}-{rank}" for rank in range(size)]
+    numbers = [number for job in jobs for number in job]
     programs = [
         subprocess.Popen(
-            [sys.executable, PROGRAM, out, *map(str, [*numbers, rank, size, port])],
+            [sys.executable, PROGRAM, out, *map(str, [devices, rank, size, port, *numbers])],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -34,27 +35,25 @@ def drawn(folder, num_draws, num_chains, thin, devices, size=1):
     ]
     told = [program.communicate(timeout=300)[0].decode() for program in programs]
     assert not any(program.returncode for program in programs), told
-    return [np.load(out) for out in outs]
+    return [[np.load(f"{out}-{number}.npy") for number in range(len(jobs))] for out in outs]
 
 
 def test_the_draws_of_devices_and_of_processes_are_those_of_one(tmp_path):
-    """After 200 steps from a point far off; float32."""
-    (alone,) = drawn(tmp_path, 20, 2, 10, devices=1)
-    (of_devices,) = drawn(tmp_path, 20, 2, 10, devices=4)
-    of_processes = drawn(tmp_path, 20, 2, 10, devices=2, size=2)
-    np.testing.assert_array_equal(*of_processes)
-    for other in (of_devices, of_processes[0]):
+    """After 200 steps from a point far off, in float32; and the law of four devices.
+
+    The mean along the axis of a von Mises-Fisher law is a ratio of Bessel functions.
+    """
+    ((alone,),) = drawn(tmp_path, 1, 1, FAR_OFF)
+    ((of_devices, of_law),) = drawn(tmp_path, 4, 1, FAR_OFF, LAW)
+    (first,), (second,) = drawn(tmp_path, 2, 2, FAR_OFF)
+    np.testing.assert_array_equal(first, second)
+    for other in (of_devices, first):
         assert np.abs(other - alone).max() < 1e-5
-
-
-def test_the_law_of_four_devices(tmp_path):
-    """The mean along the axis of a von Mises-Fisher law is a ratio of Bessel functions."""
-    (draws,) = drawn(tmp_path, 1500, 16, 4, devices=4)
     order, kappa = mesh_program.DIMENSION / 2, mesh_program.CONCENTRATION
     mean = ive(order, kappa) / ive(order - 1, kappa)
-    first = draws[..., 0].astype(float)
+    along = of_law[..., 0].astype(float)
     exact = [mean, 0.0, 1 - (mesh_program.DIMENSION - 1) * mean / kappa]
-    assert_means(np.stack([first, draws[..., 1], first**2], axis=-1), np.array(exact))
+    assert_means(np.stack([along, of_law[..., 1], along**2], axis=-1), np.array(exact))
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import pytest
 
 from distributed.thread_team import together
 from geodrift.data import Corpus
-from geodrift.distributed import Alone
+from geodrift.distributed import Alone, check_agreement
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _agreement
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _counts, _sampler
 from law_checks import assert_means
 from models import lda_problem as problem
 from same_draws import counts
@@ -48,16 +47,19 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    ("parts", "settings"),
+    ("parts", "settings", "lists_from"),
     [
-        (8, {}),
-        (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}),
-        (5, {"n_topics": 300}),  # two bytes an assignment, and a pair of one group
-        (1, {"batch_size": 2000}),
+        (8, {}, 600),
+        (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}, 600),
+        (5, {"n_topics": 300}, 600),  # two bytes an assignment, and a pair of one group
+        (1, {"batch_size": 2000}, 600),
+        (5, {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2}, 40),
+        (8, {"n_topics": 300}, 300),
     ],
 )
-def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, monkeypatch):
+def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, lists_from, monkeypatch):
     monkeypatch.setattr(_sampler, "PARTS", parts)
+    monkeypatch.setattr(_counts, "LISTS_FROM", lists_from)
     corpus, settings = Corpus.from_matrix(counts(600, 120)), {"n_topics": 6, "batch_size": 150} | settings
     alone = of_chain(corpus, **settings)
     shared = together(size, lambda team: of_chain(corpus, team, **settings))
@@ -155,10 +157,10 @@ def test_four_processes_have_the_law_of_enumeration(monkeypatch):
 
 def test_counts_that_differ_between_processes_are_found():
     def work(team):
-        _agreement.check_agreement(team, [np.arange(3)])
+        check_agreement(team, [np.arange(3)])
         with pytest.raises(RuntimeError, match="process 2 has other counts than process 0"):
-            _agreement.check_agreement(team, [np.arange(3), np.array([team.rank == 2])])
+            check_agreement(team, [np.arange(3), np.array([team.rank == 2])])
         return True
 
     assert all(together(3, work))
-    _agreement.check_agreement(Alone(), [np.arange(3)])
+    check_agreement(Alone(), [np.arange(3)])

@@ -50,14 +50,14 @@ def replace_rows(move, rows):
 
 
 @pytest.mark.usefixtures("unchecked_types")
-@pytest.mark.parametrize("batch_size", [2, 7])
-def test_rows_and_clusters_drawn_in_turn_have_the_law_of_the_prior(batch_size):
+@pytest.mark.parametrize(("batch_size", "groups"), [(2, 1), (7, 1), (3, 2)])
+def test_rows_and_clusters_drawn_in_turn_have_the_law_of_the_prior(batch_size, groups):
     rng = np.random.default_rng(0)
     expected, error = prior_means(rng, 20_000)
     draws = []
     for chain in range(12):
         source = RowSource(MatrixCorpus(sp.csr_matrix(draw_rows(np.zeros(NUM_ROWS, int), rng))))
-        settings = Settings(cluster_word_prior=PRIOR, batch_size=batch_size)
+        settings = Settings(cluster_word_prior=PRIOR, batch_size=batch_size, cluster_groups=groups)
         move = CollapsedGibbs(source, settings, 3, chain)
         move.begin(source.rows(np.arange(NUM_ROWS)))
         kept = []

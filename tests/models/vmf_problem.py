@@ -5,12 +5,14 @@ import itertools
 import numpy as np
 from scipy.special import gammaln
 
+from geodrift.distributed import Alone
 from geodrift.distributions import host_log_normaliser
-from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_CONCENTRATIONS, VMF_STEP
+from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_CONCENTRATIONS, VMF_GROUPS, VMF_STEP
 from geodrift.models.von_mises_fisher_mixture._cluster_number import log_components_prior
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
+from geodrift.models.von_mises_fisher_mixture._rows_in_groups import RowsInGroups
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 
@@ -108,8 +110,11 @@ def expected(number, law, rows=ROWS):
     return p @ np.array(values)
 
 
-def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0):
-    """Statistics along one Gibbs chain of minibatches, with so many splits or merges after each."""
+def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0, groups=1, team=None):
+    """Statistics along one Gibbs chain of minibatches, with so many splits or merges after each.
+
+    Rows are redrawn in ``groups`` of clusters, which the processes of ``team`` share.
+    """
     split_merge = SplitMerge(law)
     gibbs = CollapsedGibbs(
         rows_of(rows), number, law, np.zeros(rows.shape[0], int), np.full(rows.shape[0], 2.0)
@@ -118,9 +123,11 @@ def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0):
     for count in range(steps):
         rng = VMF_STEP.generator(seed, 0, count)
         numbers = rng.permutation(rows.shape[0])[:batch]
-        gibbs.step(
-            numbers, VMF_ASSIGNMENTS.family(seed, 0, count), VMF_CONCENTRATIONS.family(seed, 0, count), rng
+        names = seed, 0, count
+        in_groups = (
+            RowsInGroups(groups, team or Alone(), VMF_GROUPS.generator(*names)) if groups > 1 else None
         )
+        gibbs.step(numbers, VMF_ASSIGNMENTS.family(*names), VMF_CONCENTRATIONS.family(*names), rng, in_groups)
         for _ in range(moves):
             split_merge.propose(gibbs, rng)
         first = np.log(gibbs.kappa[gibbs.z[0]]) if gibbs.z[0] >= 0 else 0.0

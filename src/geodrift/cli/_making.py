@@ -128,7 +128,7 @@ def fit(
     length = _fitting.checked_length(*how_long) or Length(60.0)
     s.check_start(chosen, start)
     values = m.given(chosen, settings, m.settings_of)
-    _sharing.checked(processes, chosen, chosen.settings_type.from_dict(values))  # before anything is read
+    values = _sharing.settings_to_share(processes, chosen, values)  # before anything is read
     config = {"settings": values, "seed": seed, "chains": start.chains, "held_out": held_out}
 
     def make() -> "Corpus | VectorSource":

@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 import typer
 
 from geodrift.cli import UsageError
+from geodrift.models.kit import RESTARTS
 
 _PANEL = "Processes"
-RESTARTS = 3
 
 
 class Processes(NamedTuple):

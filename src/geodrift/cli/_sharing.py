@@ -1,7 +1,6 @@
 """Runs whose steps several processes take together: those of `--processes`, and those of `--distributed`."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +12,22 @@ from geodrift import distributed
 from geodrift._errors import InputError
 from geodrift._terminal import end_at_once, say
 from geodrift.cli._errors import UsageError, told
-from geodrift.cli._processes import RESTARTS, Processes
+from geodrift.cli._processes import Processes
 from geodrift.distributed import Team
 from geodrift.distributed._supervisor import LOST
 from geodrift.distributed._worker import LOG
 from geodrift.driver import FitResult, Length, Run, follow, led
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chains, start_of
+from geodrift.models.kit import RESTARTS, Model, ModelSettings, corpus_of, fit, make_chains, start_of
+from geodrift.models.kit import supervised as by_processes
+
+
+def settings_to_share(processes: Processes, model: Model, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run that begins: as given, or as several processes need them; then `checked`."""
+    if processes.asked:
+        settings = model.to_share(settings)
+    checked(processes, model, model.settings_type.from_dict(settings))
+    return settings
 
 
 def checked(processes: Processes, model: Model, settings: ModelSettings) -> None:
@@ -38,39 +46,11 @@ def is_worker() -> bool:
 
 def supervised(run: Run, length: Length | None, processes: Processes) -> int:
     """Carry a run on with processes of this machine; returns the exit status."""
-    number = processes.processes or 1
     restarts = RESTARTS if processes.restarts is None else processes.restarts
-    began = run.state if run.has_checkpoint else None
-
-    def commands(address: str) -> list[list[str]] | None:
-        more = _left(run, began, length)
-        if more is None:
-            return None
-        worker = [sys.executable, "-m", "geodrift_command", "resume", str(run.path), *more]
-        placed = ["--distributed", "--coordinator", address, "--process-count", str(number)]
-        return [[*worker, *placed, "--process-id", str(rank)] for rank in range(number)]
-
-    return distributed.supervise(commands, restarts=restarts)
-
-
-def _left(run: Run, began: dict[str, Any] | None, length: Length | None) -> list[str] | None:
-    """The options that say how long to go on, after a part was done; None where nothing is left."""
-    if not run.has_checkpoint:
-        return _options(length)
-    state = run.state
-    if began is None or length is None:  # to the end of the plan
-        return None if state != began and min(state["counts"]) >= state["total"] else []
-    if length.steps is not None:
-        steps = length.steps - (min(state["counts"]) - min(began["counts"]))
-        return _options(Length(steps=steps)) if steps > 0 else None
-    seconds = (length.seconds or 0.0) - (state["seconds"] - began["seconds"])
-    return _options(Length(seconds=seconds)) if seconds > 0 else None
-
-
-def _options(length: Length | None) -> list[str]:
-    if length is None:
-        return []
-    return ["--steps", str(length.steps)] if length.steps is not None else ["--seconds", repr(length.seconds)]
+    end = by_processes(run, length, processes.processes or 1, restarts=restarts)
+    if end.reason:
+        say(end.reason)
+    return end.status or 0
 
 
 @contextmanager

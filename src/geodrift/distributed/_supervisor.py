@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,23 +40,24 @@ Commands = Callable[[str], Sequence[Sequence[str]] | None]
 """The command lines of all processes, given the coordinator's address; None where nothing is left to do."""
 
 
-def supervise(commands: Commands, *, restarts: int) -> int:
+def supervise(commands: Commands, *, restarts: int, quiet: bool = False) -> End:
     """Carry processes through to their end.
 
     Args:
         commands: Called at each start.
         restarts: How often they are started again after one was killed, has crashed or was stuck.
+        quiet: Whether process 0 writes to no terminal either; what it says of an error is then the reason.
 
     Returns:
-        The exit status.
+        The exit status, and what happened where nothing has told it yet.
     """
     with _stop_requests() as requests:
         for restart in range(restarts + 1):
             lines = commands(f"127.0.0.1:{_free_port()}")
             if lines is None:
-                return 0
+                return End(0)
             with tempfile.TemporaryDirectory(prefix="geodrift-") as folder:
-                crew = Crew(lines, Path(folder))
+                crew = Crew(lines, Path(folder), quiet)
                 try:
                     end = crew.wait(requests)
                 finally:
@@ -65,11 +67,7 @@ def supervise(commands: Commands, *, restarts: int) -> int:
             left = restarts - restart
             then = "starting again from the last checkpoint" if left else "giving up"
             say(f"{end.reason}; all {crew.size} were ended; {then} ({left} more starts allowed)")
-    if end.status is None:
-        return 1
-    if end.reason:
-        say(end.reason)
-    return end.status
+    return End(1) if end.status is None else end
 
 
 class Crew:
@@ -78,10 +76,11 @@ class Crew:
     Args:
         commands: Their command lines.
         folder: For what they show and what libraries write.
+        quiet: See `supervise`.
     """
 
-    def __init__(self, commands: Sequence[Sequence[str]], folder: Path) -> None:
-        self.size, self._folder = len(commands), folder
+    def __init__(self, commands: Sequence[Sequence[str]], folder: Path, quiet: bool) -> None:
+        self.size, self._folder, self._quiet = len(commands), folder, quiet
         self._workers = [self._start(rank, command) for rank, command in enumerate(commands)]
 
     def wait(self, requests: list[int]) -> End:
@@ -125,12 +124,13 @@ class Crew:
         }
         own = {LOG: str(self._folder / f"{rank}.log"), _progress.VARIABLE: str(self._shown(rank))}
         # Process 0 tells what there is to tell; of the others an error is read here.
+        shown = rank == 0 and not self._quiet
         with self._said(rank).open("wb") as errors:
             return subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=None if rank == 0 else subprocess.DEVNULL,
-                stderr=None if rank == 0 else errors,
+                stdout=None if shown else subprocess.DEVNULL,
+                stderr=None if shown else errors,
                 env=settings | dict(os.environ) | own,
                 start_new_session=True,  # Ctrl-C is for the supervisor
             )
@@ -156,7 +156,8 @@ class Crew:
             lost = status in _CONSEQUENCES
             how = "no longer hears from another one" if lost else f"ended by {signal.Signals(-status).name}"
             return End(None, f"process {rank} of {self.size} {how}{self._stopped()}")
-        return End(status, "" if rank == 0 else self._last_line(rank, status))
+        told = rank == 0 and not self._quiet
+        return End(status, "" if told else self._last_line(rank, status))
 
     def _stopped(self) -> str:
         """Which processes a signal has stopped, where one has."""
@@ -184,8 +185,11 @@ def _free_port() -> int:
 
 @contextmanager
 def _stop_requests() -> Iterator[list[int]]:
-    """The numbers of the signals Ctrl-C and SIGTERM that come."""
+    """The numbers of the signals Ctrl-C and SIGTERM that come; only the main thread can be told of them."""
     found: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield found
+        return
 
     def note(number: int, frame: object) -> None:
         found.append(number)

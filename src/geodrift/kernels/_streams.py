@@ -82,11 +82,13 @@ DPM_ROW_ORDER = PhiloxStreams("dpm", 0, "pass over the rows")
 DPM_START = PhiloxStreams("dpm", 1)
 DPM_CONCENTRATION = PhiloxStreams("dpm", 2, "steps taken")
 DPM_DRAW = PhiloxStreams("dpm", 3, "steps taken")
+DPM_GROUPS = PhiloxStreams("dpm", 5, "steps taken")
 DPM_WEIGHT_MOVES = PhiloxStreams("dpm scaled counts", 4, "steps taken")
 VMF_ROW_ORDER = PhiloxStreams("vmf chain", 0, "pass over the rows")
 VMF_STEP = PhiloxStreams("vmf chain", 1, "steps taken")
 VMF_DRAW = PhiloxStreams("vmf chain", 2, "steps taken")
 VMF_START = PhiloxStreams("vmf chain", 3)
+VMF_GROUPS = PhiloxStreams("vmf chain", 5, "steps taken")
 VMF_SPLIT_MERGE = PhiloxStreams("vmf chain", 4, "steps taken")
 
 # NumPy's default generator.

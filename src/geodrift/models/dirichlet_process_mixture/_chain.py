@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int
 
+from geodrift.distributed import Team
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import DPM_ROW_ORDER
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterMove
@@ -31,6 +32,7 @@ class Chain(ModelChain):
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
         held_out: Counts, [M, V], to score during the run, or None.
+        team: Processes that take the chain's steps together, or None.
 
     Raises:
         ValueError: There are no rows, or a count is not whole.
@@ -52,12 +54,16 @@ class Chain(ModelChain):
         seed: int = 0,
         chain: int = 0,
         held_out: sp.csr_matrix | None = None,
+        team: Team | None = None,
     ) -> None:
         if corpus.num_documents == 0:
             raise ValueError("the corpus has no rows: there is nothing to fit")
         self.source, self.settings, self.seed, self.chain = RowSource(corpus), settings, seed, chain
-        kind = CollapsedGibbs if settings.method == "gibbs" else ScaledCounts
-        self.move: ClusterMove = kind(self.source, settings, seed, chain)
+        self.move: ClusterMove
+        if settings.method == "gibbs":
+            self.move = CollapsedGibbs(self.source, settings, seed, chain, team)
+        else:
+            self.move = ScaledCounts(self.source, settings, seed, chain)
         self.position = (0, 0)  # the pass, and how many of its rows are done
         self.order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
         self.joined = False  # whether all rows are known to have clusters

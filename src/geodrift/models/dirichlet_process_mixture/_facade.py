@@ -1,7 +1,6 @@
 """The Dirichlet-process mixture of multinomials as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +8,6 @@ from jaxtyping import Float, Int
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from geodrift.driver import sampled
 from geodrift.kernels._streams import DPM_SAMPLE
 from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
@@ -20,14 +18,10 @@ from geodrift.models.dirichlet_process_mixture._stored_assignments import Stored
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
+from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import with_intervals_of_shared
-from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, MatrixCorpus
-from geodrift.models.kit._word_intervals import component_words
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
@@ -46,12 +40,15 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         batch_size: S, rows of a step; None: the method's own.
         step_size: h of the papers' methods; None: their own.
         store_assignments: Whether draws hold the cluster of every row.
+        cluster_groups: G, groups of clusters in which rows are redrawn; None: 1, or 8 with ``processes``.
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included; None: those of 200 passes over the rows, and at
             least 400.
         n_draws: Stored draws of each chain.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
+        processes: How many processes of this machine take the steps of `fit`, with the same draws for any
+            number of them at one ``cluster_groups``; None: this one.
 
     Attributes:
         cluster_draws_: Posterior draws of the clusters that are told of, of all chains, aligned,
@@ -71,7 +68,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         >>> probabilities = model.predict_proba(new_counts)
     """
 
-    settings_type = Settings
+    settings_type, model = Settings, MODEL
 
     def __init__(
         self,
@@ -83,11 +80,13 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         batch_size: int | None = None,
         step_size: float | None = None,
         store_assignments: bool = False,
+        cluster_groups: int | None = None,
         warm_up_fraction: float = 0.5,
         n_steps: int | None = None,
         n_draws: int = 25,
         n_chains: int = 4,
         random_state: Any = None,
+        processes: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.cluster_word_prior = cluster_word_prior
@@ -96,11 +95,13 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         self.batch_size = batch_size
         self.step_size = step_size
         self.store_assignments = store_assignments
+        self.cluster_groups = cluster_groups
         self.warm_up_fraction = warm_up_fraction
         self.n_steps = n_steps
         self.n_draws = n_draws
         self.n_chains = n_chains
         self.random_state = random_state
+        self.processes = processes
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Sample the posterior of the clusters; what was fitted before is forgotten.
@@ -111,13 +112,14 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
 
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
+            RuntimeError: The processes have failed.
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True))
         chains = self._chains(Chain, corpus, settings)
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
-        draws = sampled(chains, steps)
+        draws = self._sampled(chains, corpus, steps)
         told, self.agreement_ = _places.told(draws, settings.given is not None)
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in told.items()}
         self.settings_ = settings
@@ -184,38 +186,6 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         check_is_fitted(self)
         numbers = _places.numbers_above(self._draws["cluster_sizes"][None], least)
         return law_of_number(numbers, "number_of_clusters_above", least)
-
-    def top_words(self, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
-        """Each cluster's words and share of the rows, and by how many chains it was found.
-
-        ``vocabulary`` has V words, of which ``top`` are told of each cluster.
-        """
-        check_is_fitted(self)
-        draws, sizes = self._of_chains(self.cluster_draws_), self._of_chains(self.cluster_size_draws_)
-        return component_words(draws, vocabulary, top, "cluster", agreed=self.agreement_, sizes=sizes)
-
-    def to_datatree(self, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
-        """Draws of the clusters that are told of, [chain, draw, cluster, ...], and which chains found them.
-
-        Words are those of ``vocabulary``, else the columns that `fit` saw, else numbers.
-        """
-        # Imported here: xarray takes half a second.
-        import xarray as xr
-
-        check_is_fitted(self)
-        dims = ("chain", "draw")
-        told = {
-            "clusters": ((*dims, "cluster", "word"), self._of_chains(self.cluster_draws_)),
-            "cluster_weights": ((*dims, "cluster"), self._of_chains(self.cluster_weight_draws_)),
-            "cluster_sizes": ((*dims, "cluster"), self._of_chains(self.cluster_size_draws_)),
-            "number_of_clusters": (dims, self._of_chains(self.number_of_clusters_draws_)),
-            "concentration": (dims, self._of_chains(self.concentration_draws_)),
-        }
-        posterior = xr.Dataset(told)
-        words = getattr(self, "feature_names_in_", None) if vocabulary is None else list(vocabulary)
-        places = {str(dim): np.arange(size) for dim, size in posterior.sizes.items()}
-        posterior = posterior.assign_coords(places if words is None else places | {"word": words})
-        return component_datatree(posterior, self.agreement_, "cluster")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

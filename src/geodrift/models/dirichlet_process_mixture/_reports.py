@@ -1,7 +1,7 @@
-"""The report of the estimator."""
+"""The report of the estimator, its words, and its draws as a tree."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -9,12 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models.clusters._command import COMPONENT, other_columns
 from geodrift.models.clusters._law_of_number import law_of_number
+from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._report_facade import report_of_estimator
+from geodrift.models.kit._word_intervals import component_words
 from geodrift.report import Report
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class ClusterReports:
-    """`report`, for an estimator with the attributes of `DirichletProcessMixture`."""
+    """`report`, `top_words`, `to_datatree`: of an estimator with `DirichletProcessMixture`'s attributes."""
 
     signed: ClassVar[bool] = False
     agreement_: Any
@@ -64,3 +69,35 @@ class ClusterReports:
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> None:
         """The model has no posterior predictive check of its clusters."""
         del X, vocabulary
+
+    def top_words(self: Any, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
+        """Each cluster's words and share of the rows, and by how many chains it was found.
+
+        ``vocabulary`` has V words, of which ``top`` are told of each cluster.
+        """
+        check_is_fitted(self)
+        draws, sizes = self._of_chains(self.cluster_draws_), self._of_chains(self.cluster_size_draws_)
+        return component_words(draws, vocabulary, top, "cluster", agreed=self.agreement_, sizes=sizes)
+
+    def to_datatree(self: Any, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
+        """Draws of the clusters that are told of, [chain, draw, cluster, ...], and which chains found them.
+
+        Words are those of ``vocabulary``, else the columns that `fit` saw, else numbers.
+        """
+        # Imported here: xarray takes half a second.
+        import xarray as xr
+
+        check_is_fitted(self)
+        dims = ("chain", "draw")
+        told = {
+            "clusters": ((*dims, "cluster", "word"), self._of_chains(self.cluster_draws_)),
+            "cluster_weights": ((*dims, "cluster"), self._of_chains(self.cluster_weight_draws_)),
+            "cluster_sizes": ((*dims, "cluster"), self._of_chains(self.cluster_size_draws_)),
+            "number_of_clusters": (dims, self._of_chains(self.number_of_clusters_draws_)),
+            "concentration": (dims, self._of_chains(self.concentration_draws_)),
+        }
+        posterior = xr.Dataset(told)
+        words = getattr(self, "feature_names_in_", None) if vocabulary is None else list(vocabulary)
+        places = {str(dim): np.arange(size) for dim, size in posterior.sizes.items()}
+        posterior = posterior.assign_coords(places if words is None else places | {"word": words})
+        return component_datatree(posterior, self.agreement_, "cluster")

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from geodrift.models.clusters._command import cluster_groups
 from geodrift.models.clusters._labels import AUTO
 from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
@@ -51,6 +52,13 @@ class Settings(ModelSettings):
         False, YesNo(), "Whether draws hold the cluster of every row, 4 bytes each."
     )
 
+    cluster_groups: int | None = cluster_groups()
+
+    @property
+    def groups(self) -> int:
+        """G; 1 where it was not told."""
+        return self.cluster_groups or 1
+
     @property
     def given(self) -> int | None:
         """The number of clusters; None where it is inferred."""
@@ -62,6 +70,11 @@ class Settings(ModelSettings):
             raise ValueError(
                 f"step_size is {self.step_size!r} but method is 'gibbs', which has none: leave it out, or use"
                 " method 'scir' or 'sgrld'"
+            )
+        if self.method != "gibbs" and self.groups > 1:
+            raise ValueError(
+                f"cluster_groups is {self.cluster_groups!r} but method is {self.method!r}, which has none:"
+                " leave it out, or use method 'gibbs'"
             )
         if self.method != "gibbs" and self.given is not None:
             raise ValueError(

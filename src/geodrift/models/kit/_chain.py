@@ -12,11 +12,13 @@ class ModelChain(HostChain):
 
     Attributes:
         settings: What is sampled, with every default resolved.
+        seed: Of the random streams.
         counted_length: What a dimension whose length differs from draw to draw is counted as, before a run
             begins, when what it will need is told.
     """
 
     settings: ModelSettings
+    seed: int
     counted_length: int = 1
 
     def start_from(self, topics: Float[np.ndarray, "J V"]) -> None:

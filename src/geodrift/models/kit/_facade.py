@@ -16,6 +16,9 @@ from geodrift.data._limits import default_words
 from geodrift.driver import Chain, sampled
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import Directions
+from geodrift.models.kit._by_processes import sampled_by_processes
+from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._model import Model
 from geodrift.models.kit._settings import ModelSettings
 
 C = TypeVar("C", bound=Chain)
@@ -52,9 +55,11 @@ class Facade(TransformerMixin, BaseEstimator):
     """
 
     settings_type: ClassVar[type[ModelSettings]]
+    model: ClassVar[Model]  # of estimators with ``processes``
     n_chains: Any
     random_state: Any
     verbose: Any = 0  # of `fit`: above 0, progress goes to stderr
+    processes: Any = None  # that take the steps of `fit`; None: this one
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Compare the constructor's parameters with the settings."""
@@ -110,10 +115,34 @@ class Facade(TransformerMixin, BaseEstimator):
             chain.start_from(start[number % len(start)])  # type: ignore[attr-defined]
         return chains
 
+    def _sampled(
+        self,
+        chains: Sequence[ModelChain],
+        corpus: MatrixCorpus,
+        num_steps: int,
+        start: Float[np.ndarray, "C J V"] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """The draws of so many steps of each chain, [chain, draw, ...] of each variable.
+
+        Args:
+            chains: At their start.
+            corpus: Their documents.
+            num_steps: Of each chain.
+            start: As for `_chains`.
+        """
+        verbose = bool(self.verbose)
+        if self.processes is None:
+            return sampled(chains, num_steps, verbose=verbose)
+        of_steps = corpus.matrix, num_steps, self.processes
+        return sampled_by_processes(self.model, chains, *of_steps, start=start, verbose=verbose)
+
     def _settings(self, **changes: Any) -> Any:
         """The settings that the parameters say, some of them changed; checked."""
         told = {told.name: getattr(self, told.parameter) for told in self.settings_type.settings()}
-        return self.settings_type(**told | changes)
+        settings = self.settings_type(**told | changes)
+        if self.processes is None:
+            return settings
+        return self.settings_type.from_dict(self.model.to_share(settings.to_dict()))
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
@@ -178,26 +207,20 @@ def _holds_text(X: Any) -> bool:
 
 
 def component_draws(
-    chains: Sequence[Chain],
-    num_steps: int,
-    variable: str,
-    directions: Directions,
-    verbose: bool = False,
+    chains: Sequence[Chain], found: dict[str, np.ndarray], variable: str, directions: Directions
 ) -> tuple[dict[str, np.ndarray], Agreement]:
     """Draws of all chains: every variable of components, in one order of them, and how far the chains agree.
 
     Args:
-        chains: At their start.
-        num_steps: Steps of each chain.
+        chains: They know the variables.
+        found: The draws, [chain, draw, ...] of each variable.
         variable: By which components are told apart; its first dimension is that of the components.
         directions: See `agreement`.
-        verbose: Whether progress goes to stderr.
 
     Returns:
         The variables by name, [chain, draw, component, ...] each; numbers of a draw, which no order changes,
         are [chain, draw].
     """
-    found = sampled(chains, num_steps, verbose=verbose)
     variables = chains[0].variables
     draws = {
         name: values

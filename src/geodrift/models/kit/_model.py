@@ -34,6 +34,11 @@ def in_one_process(settings: Mapping[str, Any], number: int) -> str | None:
     return "its documents are not shared out to processes yet"
 
 
+def as_they_are(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """For ``to_share``: of a model that shares its work under any settings."""
+    return dict(settings)
+
+
 @dataclasses.dataclass(frozen=True)
 class Model:
     """A model by what it is called, what can be set, and where its code is.
@@ -63,6 +68,7 @@ class Model:
         may_be_negative: Whether documents may have negative entries under given settings.
         cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
             None where they can, and its chains take a ``team``.
+        to_share: The settings of a run that is begun by several processes, given those that were asked for.
         memory_of_a_step: Memory that a step needs, as a multiple of the state's.
         memory_of_compiling: Bytes that the compilers take besides; measured by `benchmarks/models/memory.py`.
     """
@@ -85,6 +91,7 @@ class Model:
     takes_start: bool = False
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process
+    to_share: Callable[[Mapping[str, Any]], dict[str, Any]] = as_they_are
     memory_of_a_step: float = 2.0
     memory_of_compiling: int = 60_000_000
 

@@ -21,6 +21,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
     align,
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
+from geodrift.models.latent_dirichlet_allocation.model import MODEL
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
 from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, spaced
@@ -60,6 +61,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
             it the posterior is that of the documents which have come.
         random_state: Seed, or a `numpy.random.RandomState`.
         verbose: Above 0, `fit` shows its progress on stderr.
+        processes: How many processes of this machine take the steps of `fit`; None: this one.
 
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
@@ -79,7 +81,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         >>> mixtures = model.transform(new_counts)
     """
 
-    settings_type = Settings
+    settings_type, model = Settings, MODEL
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         total_documents: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        processes: int | None = None,
     ) -> None:
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
@@ -121,6 +124,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         self.total_documents = total_documents
         self.random_state = random_state
         self.verbose = verbose
+        self.processes = processes
 
     def fit(self, X: Any, y: None = None, *, start_from: Any = None) -> "LatentDirichletAllocation":
         """Sample the posterior of the topics; what was fitted before is forgotten.
@@ -135,12 +139,13 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
 
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
+            RuntimeError: Processes have failed.
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
-        chains = self._chains(Chain, corpus, settings, self._start(start_from))
+        chains = self._chains(Chain, corpus, settings, start := self._start(start_from))
         steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
-        draws = self._draws_of(chains, steps)
+        draws = self._draws_of(chains, self._sampled(chains, corpus, steps, start))
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from geodrift.models.kit._model import Model
-from geodrift.models.latent_dirichlet_allocation._settings import LISTS_FROM, MOST_PROCESSES, Settings
+from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
 from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
 
 
@@ -12,8 +12,6 @@ def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
     method = settings["method"]
     if method != "gibbs":
         return f"method {method!r} is of one process; method 'gibbs' of several"
-    if settings["n_topics"] >= LISTS_FROM:
-        return f"{settings['n_topics']} topics are of one process; fewer than {LISTS_FROM} of several"
     return None if number <= MOST_PROCESSES else f"its steps have work for {MOST_PROCESSES} at most"
 
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift._errors import Result, SamplingError
+from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
 from geodrift.models.kit._alignment import unit_directions
@@ -50,6 +51,7 @@ class Chain(ModelChain):
         seed: Whole number; the same seed gives the same draws on the same machine.
         chain: Number of the chain: chains of one seed are independent.
         held_out: Unit rows, [M, V], to score during the run, or None.
+        team: Processes that share the documents of a step, or None.
 
     Raises:
         ValueError: The corpus has no word with weight, a value that is not finite, or fewer documents than
@@ -74,6 +76,7 @@ class Chain(ModelChain):
         seed: int = 0,
         chain: int = 0,
         held_out: sp.csr_matrix | None = None,
+        team: Team | None = None,
     ) -> None:
         if settings.n_topics > corpus.num_documents:
             raise ValueError(
@@ -83,6 +86,7 @@ class Chain(ModelChain):
         self.source = DocumentSource(corpus, settings.weighting)
         self.settings = settings.resolve(self.source.num_words)
         self.seed, self.chain, self.held_out = seed, chain, held_out
+        self.team = team or Alone()
         self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
         self.prior = self._prior()
@@ -127,6 +131,7 @@ class Chain(ModelChain):
         arrays |= {
             f"topics.{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.topic_state))
         }
+        check_agreement(self.team, list(arrays.values()))
         arrays |= {f"temperature.{name}": value for name, value in self.temperature.state().items()}
         return arrays | {
             "tuned": self.move.tuned,
@@ -165,6 +170,7 @@ class Chain(ModelChain):
             use=SAM_MIXTURES,
             seed=self.seed,
             chain=self.chain,
+            team=self.team,
         )
 
     def _batch(self) -> np.ndarray:

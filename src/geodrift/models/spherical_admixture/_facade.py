@@ -10,6 +10,7 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._errors import RunWarning
+from geodrift.driver import sampled
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -137,7 +138,8 @@ class SphericalAdmixture(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         chains = self._chains(Chain, corpus, settings, self._start(start_from))
-        self.topic_draws_ = self._draws_of(chains, self.n_steps)["topics"]
+        found = sampled(chains, self.n_steps, verbose=bool(self.verbose))
+        self.topic_draws_ = self._draws_of(chains, found)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self._warn_of_temperatures()

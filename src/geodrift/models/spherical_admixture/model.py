@@ -30,6 +30,7 @@ MODEL = Model(
     demo_settings=("n_topics",),
     # Vectors may be negative, counts not.
     may_be_negative=lambda settings: settings.get("weighting") == "none",
+    cannot_share=lambda settings, number: None,
     # A step holds the old state, the new one, the gradient and the noise.
     memory_of_a_step=4.0,
     memory_of_compiling=160_000_000,  # XLA, besides LLVM

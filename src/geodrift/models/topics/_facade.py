@@ -172,11 +172,16 @@ class TopicModelFacade(Facade):
         agreed = getattr(self, "agreement_", None)
         return weights if agreed is None else with_intervals_of_shared(weights, agreed)
 
-    def _draws_of(self, chains: Sequence[Chain], num_steps: int) -> dict[str, Float[np.ndarray, "N K *rest"]]:
-        """The draws of all chains, one after the other, of every variable that has topics, in one order."""
-        draws, self.agreement_ = component_draws(
-            chains, num_steps, "topics", directions_of(self.signed), bool(self.verbose)
-        )
+    def _draws_of(
+        self, chains: Sequence[Chain], found: dict[str, np.ndarray]
+    ) -> dict[str, Float[np.ndarray, "N K *rest"]]:
+        """The draws of all chains, one after the other, of every variable that has topics, in one order.
+
+        Args:
+            chains: They know the variables.
+            found: The draws as they were made; see `_sampled`.
+        """
+        draws, self.agreement_ = component_draws(chains, found, "topics", directions_of(self.signed))
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
         self.topic_size_draws_ = flat.get("topic_sizes")
         return flat

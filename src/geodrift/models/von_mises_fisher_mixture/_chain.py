@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels import _streams
 from geodrift.models.kit._chain import ModelChain
@@ -11,6 +12,7 @@ from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedG
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
+from geodrift.models.von_mises_fisher_mixture._rows_in_groups import RowsInGroups
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 from geodrift.models.von_mises_fisher_mixture._start import Start
@@ -32,6 +34,7 @@ class Chain(ModelChain):
         chain: Number of the chain: chains of one seed are independent, and so are their starts.
         direction_prior: kappa_0 m_0 of the directions' von Mises-Fisher prior, [d]; None: uniform.
         held_out: Rows to score during the run, or None.
+        team: Processes that take the chain's steps together, or None.
 
     Raises:
         ValueError: There are fewer rows than clusters, or the prior has another dimension.
@@ -56,6 +59,7 @@ class Chain(ModelChain):
         chain: int = 0,
         direction_prior: Float[np.ndarray, " d"] | None = None,
         held_out: Rows | None = None,
+        team: Team | None = None,
     ) -> None:
         if not settings.inferred and int(settings.n_clusters) > rows.number:
             raise ValueError(
@@ -69,6 +73,7 @@ class Chain(ModelChain):
         self.prior = Prior(
             settings.concentration(rows.dim), settings.shared_concentration, settings.background, r0
         )
+        self.team = team or Alone()
         self.gibbs: CollapsedGibbs | None = None
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
         self.rows_seen = 0
@@ -102,7 +107,7 @@ class Chain(ModelChain):
 
     def step(self) -> int:
         """One minibatch; returns how many rows changed their cluster."""
-        self.prepare()
+        self._begin_together()
         gibbs, number = self.gibbs, self.rows.number
         size = min(self.settings.batch_size, number)
         steps = -(-number // size)  # of a pass
@@ -113,18 +118,33 @@ class Chain(ModelChain):
             rng = _streams.VMF_ROW_ORDER.generator(self.seed, self.chain, passed)
             self.order = (passed, rng.permutation(number))
         names = self.seed, self.chain, self.count
-        rows = self.order[1][place * size : (place + 1) * size]
+        rows, groups = self.order[1][place * size : (place + 1) * size], self.settings.groups
         gibbs.step(
             rows,
             _streams.VMF_ASSIGNMENTS.family(*names),
             _streams.VMF_CONCENTRATIONS.family(*names),
             _streams.VMF_STEP.generator(*names),
+            RowsInGroups(groups, self.team, _streams.VMF_GROUPS.generator(*names)) if groups > 1 else None,
         )
         if place == steps - 1:
             self.split_merge.propose(gibbs, _streams.VMF_SPLIT_MERGE.generator(*names))
         self.count += 1
         self.rows_seen += len(rows)
         return gibbs.moved
+
+    def _begin_together(self) -> None:
+        """Every process begins where process 0 does, which alone looks for a start."""
+        if self.team.rank == 0 or self.count:
+            self.prepare()
+        if self.team.size == 1 or self.count:
+            return
+        told = [] if self.team.rank else [self.gibbs.z, self.gibbs.kappa, [self.gibbs.number.value]]
+        parts = self.team.share(np.concatenate([*told, np.zeros(0)]).astype(float).tobytes())
+        z, kappa, value = np.split(np.frombuffer(parts[0]), [self.rows.number, -1])
+        if self.team.rank:
+            number = self.settings.number()
+            number.value = float(value[0])
+            self.gibbs = CollapsedGibbs(self.rows, number, self.prior, z.astype(np.int32), kappa)
 
     def draw(self) -> dict[str, np.ndarray]:
         """The present clusters, with directions and weights drawn given the assignments."""
@@ -158,6 +178,7 @@ class Chain(ModelChain):
         """Everything needed to go on, bit for bit: sums as they are, with their rounding."""
         self.prepare()
         gibbs, sums = self.gibbs, self.gibbs.sums
+        check_agreement(self.team, [gibbs.z, gibbs.kappa, gibbs.resultants, sums.squares])
         return {
             "assignments": gibbs.z.copy(),
             "kappa": gibbs.kappa.copy(),

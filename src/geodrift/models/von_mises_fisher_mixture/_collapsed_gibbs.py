@@ -6,6 +6,8 @@ weights are integrated out and drawn for a draw that is stored. Each part leaves
 so does the step, whichever rows it takes: its cost does not depend on the number of rows.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
@@ -116,7 +118,12 @@ class CollapsedGibbs:
         return np.flatnonzero(self.sums.counts)
 
     def step(
-        self, numbers: Int[np.ndarray, " S"], assigned: Family, moved: Family, rng: np.random.Generator
+        self,
+        numbers: Int[np.ndarray, " S"],
+        assigned: Family,
+        moved: Family,
+        rng: np.random.Generator,
+        in_groups: Callable[["CollapsedGibbs", np.ndarray, np.ndarray, Family], int] | None = None,
     ) -> None:
         """Redraw the clusters of some rows, then everything else.
 
@@ -125,27 +132,48 @@ class CollapsedGibbs:
             assigned: Streams of the assignments, whose items are rows.
             moved: Streams of the concentrations, whose items are clusters.
             rng: Generator of the rest.
+            in_groups: Redraws rows by groups of clusters: `RowsInGroups`; None: among all clusters.
         """
         prior, fresh = self.prior.concentration, np.empty(0)
         if not self.prior.shared:
             fresh = prior.draws(rng, len(numbers))
         else:
             fresh = np.full(len(numbers), self.kappa[0])
-        first, each = self.number.new
-        law = Law(self.number.g, first, each, self.prior.a0, self.r0_square, self.prior.shared, *self.table)
-        done, self.moved = 0, 0
+        if in_groups is None:
+            law = self.law(*self.number.new, self.prior.a0)
+            self.moved = self.redraw(numbers, law, fresh, assigned)
+        else:
+            self.moved = in_groups(self, numbers, fresh, assigned)
+        self._draw_concentrations(moved)
+        inside = int(self.sums.counts.sum() + self.sums.background[0])
+        self.number.update(rng, len(self.occupied), inside, self.prior.a0)
+
+    def law(self, first: float, each: float, a0: float) -> Law:
+        """What the law of assignments reads, with these weights of new clusters and of the background."""
+        return Law(self.number.g, first, each, a0, self.r0_square, self.prior.shared, *self.table)
+
+    def redraw(
+        self, numbers: Int[np.ndarray, " S"], law: Law, fresh: Float[np.ndarray, " S"], assigned: Family
+    ) -> int:
+        """Redraw the clusters of some rows one after the other; returns how many have moved.
+
+        Args:
+            numbers: The rows.
+            law: See `law`.
+            fresh: Concentrations for new clusters.
+            assigned: Streams, whose items are rows.
+        """
+        done = moved = 0
         while done < len(numbers):
             some, r0 = numbers[done:], self.prior.r0
             with one_thread():
                 drawn, went = self.rows.redraw(
                     some, self.z, self.sums, self.resultants, law, r0, fresh[done:], assigned
                 )
-            done, self.moved = done + drawn, self.moved + went
+            done, moved = done + drawn, moved + went
             if done < len(numbers):
                 self.grow()
-        self._draw_concentrations(moved)
-        inside = int(self.sums.counts.sum() + self.sums.background[0])
-        self.number.update(rng, len(self.occupied), inside, self.prior.a0)
+        return moved
 
     def parameters(self, rng: np.random.Generator) -> Parameters:
         """A draw of weights and directions given the assignments, with the concentrations."""

@@ -51,6 +51,10 @@ class DenseRows(Rows):
         """The sums of some clusters."""
         return resultants[clusters]
 
+    def put(self, resultants: np.ndarray, clusters: np.ndarray, sums: np.ndarray) -> None:
+        """Set the sums of some clusters."""
+        resultants[clusters] = sums
+
     def squares(self, resultants: Float[np.ndarray, "M d"]) -> Float[np.ndarray, " M"]:
         """|R|^2 of all clusters."""
         return np.einsum("kd,kd->k", resultants, resultants)

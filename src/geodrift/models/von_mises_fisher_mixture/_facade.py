@@ -45,6 +45,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         background: Dirichlet parameter of a uniform component for rows of no cluster; 0: there is none.
         normalise: Scale rows to norm 1, which are refused otherwise.
         batch_size: S, rows of one step.
+        cluster_groups: G, groups of clusters in which rows are redrawn; None: 1.
         direction_prior: kappa_0 m_0 of the directions' prior, [d]; None: uniform.
         warm_up_fraction: Part of the steps that is warm-up.
         n_passes: Passes over the rows of each chain, warm-up included.
@@ -81,6 +82,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         background: float = 0.0,
         normalise: bool = False,
         batch_size: int = 2_048,
+        cluster_groups: int | None = None,
         direction_prior: Any = None,
         warm_up_fraction: float = 0.5,
         n_passes: int = 100,
@@ -98,6 +100,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         self.background = background
         self.normalise = normalise
         self.batch_size = batch_size
+        self.cluster_groups = cluster_groups
         self.direction_prior = direction_prior
         self.warm_up_fraction = warm_up_fraction
         self.n_passes = n_passes

@@ -63,6 +63,15 @@ class Rows(abc.ABC):
         """The sums of some clusters."""
 
     @abc.abstractmethod
+    def put(
+        self,
+        resultants: Float[np.ndarray, "..."],
+        clusters: Int[np.ndarray, " K"],
+        sums: Float[np.ndarray, "K d"],
+    ) -> None:
+        """Set the sums of some clusters."""
+
+    @abc.abstractmethod
     def squares(self, resultants: Float[np.ndarray, "..."]) -> Float[np.ndarray, " M"]:
         """|R|^2 of all clusters."""
 

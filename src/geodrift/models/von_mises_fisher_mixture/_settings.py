@@ -3,6 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING
 
+from geodrift.models.clusters._command import cluster_groups
 from geodrift.models.clusters._labels import AUTO
 from geodrift.models.kit._allowed import Between, OneOf, Whole, WholeOr, YesNo
 from geodrift.models.kit._settings import ModelSettings, setting
@@ -63,6 +64,13 @@ class Settings(ModelSettings):
     batch_size: int = setting(
         2_048, Whole(1, 2**31 - 1), "S, rows whose clusters are redrawn at a step; more than there are: all."
     )
+
+    cluster_groups: int | None = cluster_groups()
+
+    @property
+    def groups(self) -> int:
+        """G; 1 where it was not told."""
+        return self.cluster_groups or 1
 
     @property
     def inferred(self) -> bool:

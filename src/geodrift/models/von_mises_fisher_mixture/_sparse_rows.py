@@ -48,6 +48,10 @@ class SparseRows(Rows):
         """The sums of some clusters."""
         return np.ascontiguousarray(resultants[:, clusters].T)
 
+    def put(self, resultants: np.ndarray, clusters: np.ndarray, sums: np.ndarray) -> None:
+        """Set the sums of some clusters."""
+        resultants[:, clusters] = sums.T
+
     def squares(self, resultants: Float[np.ndarray, "d M"]) -> Float[np.ndarray, " M"]:
         """|R|^2 of all clusters."""
         return np.einsum("dk,dk->k", resultants, resultants)

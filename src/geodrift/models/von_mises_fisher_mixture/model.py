@@ -1,6 +1,6 @@
 """The specification of the von Mises-Fisher mixture."""
 
-from geodrift.models.clusters._command import COMPONENT, SUMMARY
+from geodrift.models.clusters._command import COMPONENT, SUMMARY, cannot_share, to_share
 from geodrift.models.kit._model import Model
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
@@ -22,6 +22,8 @@ MODEL = Model(
     " (of the cluster in the draw's assignments) and numbers (its place among the draw's clusters) [draw,"
     " cluster], found [chain, cluster], shared [cluster], hyperparameters (JSON): the clusters that are told"
     " of",
+    cannot_share=cannot_share,
+    to_share=to_share,
     # Sums and assignments are changed in place; a checkpoint holds a copy.
     memory_of_a_step=2.0,
 )

@@ -65,6 +65,26 @@ def add_rows(
 
 
 @numba.njit(cache=True, error_model="numpy")
+def move_rows(
+    indptr: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray,
+    table: np.ndarray,
+    tokens: np.ndarray,
+    numbers: np.ndarray,
+) -> None:
+    """Take rows out of clusters and add them to others, as far as these differ; see `seat_rows`."""
+    size = np.int64(numbers.shape[0])
+    for at in range(before.shape[0]):
+        if before[at] != after[at]:
+            first, last = indptr[at], indptr[at + 1]
+            _change(before[at], -1, first, last, words, counts, size, table, tokens, numbers)
+            _change(after[at], 1, first, last, words, counts, size, table, tokens, numbers)
+
+
+@numba.njit(cache=True, error_model="numpy")
 def _open_another(numbers: np.ndarray) -> int:
     """The first cluster without rows; -1 where all have some."""
     for k in range(numbers.shape[0]):

@@ -3,16 +3,19 @@
 import numpy as np
 from jaxtyping import Int
 
+from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.kernels import _streams
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.clusters._concentration import draw_concentration
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._cluster_table import ClusterTable
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._concentration import (
     draw_finite_concentration,
 )
-from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED, add_rows, seat_rows
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._groups import groups_of_rows, seat_in_groups
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED, add_rows
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._posterior_draw import (
     draw_clusters,
     draw_weights,
@@ -23,7 +26,7 @@ BATCH = 2**17  # rows of a step, unless told otherwise
 FIRST_CLUSTERS = 50  # into which the first rows are thrown
 LEAST_START = 2**15  # rows with which a chain starts, where there are so many
 START_PASSES = 10  # over these rows before the others join
-KEPT = ("assignments", "table", "tokens", "numbers")  # arrays of the state
+COUNTS = ("table", "tokens", "numbers")  # arrays of the state, beside the assignments
 
 
 class CollapsedGibbs(ClusterMove):
@@ -36,25 +39,45 @@ class CollapsedGibbs(ClusterMove):
     that are too many merge within a few passes, while from one cluster others are hardly ever born. The rest
     join later, each by a draw given the rows before it.
 
+    With groups of clusters (see `_groups`) processes share the rows of a step. All of them carry the counts
+    and the assignments of all rows along; rows that have no cluster yet are seated by each of them alike.
+
     Args:
         source: The rows.
         settings: See `Settings`.
         seed: Seed of the run.
         chain: Number of the chain; (seed, chain, step) keys the random streams.
+        team: Processes that make all calls together; None: this one.
     """
 
-    def __init__(self, source: RowSource, settings: Settings, seed: int, chain: int) -> None:
+    def __init__(
+        self, source: RowSource, settings: Settings, seed: int, chain: int, team: Team | None = None
+    ) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
+        self.team, self.num_groups = team or Alone(), settings.groups
         self.batch_size = min(settings.batch_size or BATCH, source.num_rows)
         self.start_size = min(source.num_rows, max(self.batch_size, LEAST_START))
         self.given = settings.given or 0
         first = self.given or min(FIRST_CLUSTERS, source.num_rows) + 1
         self.concentration = 1.0 if settings.concentration is None else float(settings.concentration)
         self.assignments = np.full(source.num_rows, UNSEATED, np.int32)
-        self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.table = np.zeros(0, np.int32)
-        self._make_room(padded(first))
+        self.clusters = ClusterTable(source.num_words, first)
         self._seat(source.rows(np.zeros(0, np.int64)), 0)  # compiles
+
+    @property
+    def table(self) -> Int[np.ndarray, " VK"]:
+        """N of all clusters; see `ClusterTable`."""
+        return self.clusters.table
+
+    @property
+    def tokens(self) -> Int[np.ndarray, " K"]:
+        """N_k."""
+        return self.clusters.tokens
+
+    @property
+    def numbers(self) -> Int[np.ndarray, " K"]:
+        """m_k."""
+        return self.clusters.numbers
 
     def rows_of_pass(self, number: int) -> int:
         """The rows of the start, and all rows later."""
@@ -69,7 +92,10 @@ class CollapsedGibbs(ClusterMove):
 
     def step(self, rows: Rows, count: int) -> None:
         """One minibatch, then alpha."""
-        self._seat(rows, count)
+        if self.num_groups == 1 or (self.assignments[rows.numbers] == UNSEATED).any():
+            self._seat(rows, count)
+        else:
+            self._seat_in_groups(rows, count)
         self._shrink()
         self._draw_concentration(count)
 
@@ -92,7 +118,7 @@ class CollapsedGibbs(ClusterMove):
         order = order[order < self.given] if self.given else order[: self.number_of_clusters()]
         numbers = self.numbers[order]
         weights, new_weight = draw_weights(numbers, self._alpha_of_new(), self._extra(), rng)
-        clusters = draw_clusters(self._counts(order), self.settings.cluster_word_prior, rng)
+        clusters = draw_clusters(self.clusters.counts(order), self.settings.cluster_word_prior, rng)
         places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
         places[order] = np.arange(len(order))
         sizes = (numbers / max(1, numbers.sum())).astype(np.float32)
@@ -102,40 +128,46 @@ class CollapsedGibbs(ClusterMove):
         """Of the rows seen so far; see `_posterior_draw.log_joint`."""
         some = np.arange(self.given) if self.given else np.flatnonzero(self.numbers)
         prior = self.settings.cluster_word_prior
-        return log_joint(self._counts(some), self.numbers[some], prior, self.concentration, bool(self.given))
+        return log_joint(
+            self.clusters.counts(some), self.numbers[some], prior, self.concentration, bool(self.given)
+        )
 
     def state(self) -> dict[str, np.ndarray]:
-        """Assignments, their counts, and alpha."""
-        kept = {name: getattr(self, name).copy() for name in KEPT}
+        """Assignments, their counts, and alpha; the same at every process."""
+        kept = {name: getattr(self, name).copy() for name in ("assignments", *COUNTS)}
+        check_agreement(self.team, list(kept.values()))
         return kept | {"concentration": np.array(self.concentration)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
-        for name in KEPT:
-            setattr(self, name, np.array(arrays[name]))
+        self.assignments = np.array(arrays["assignments"])
+        for name in COUNTS:
+            setattr(self.clusters, name, np.array(arrays[name]))
         self.concentration = float(arrays["concentration"])
 
     def _seat(self, rows: Rows, count: int) -> None:
         """Draw the clusters of some rows, one after the other."""
-        family = _streams.DPM_ASSIGNMENTS.family(self.seed, self.chain, count).word
-        done = 0
-        while True:
-            done = seat_rows(
-                done,
-                *rows,
-                self.assignments,
-                self.table,
-                self.tokens,
-                self.numbers,
-                float(self.settings.cluster_word_prior),
-                self._alpha_of_new(),
-                self._extra(),
-                self.given,
-                family,
-            )
-            if done == len(rows.numbers):
-                return
-            self._make_room(padded(len(self.numbers) + max(16, len(self.numbers) // 4)))
+        prior, family = float(self.settings.cluster_word_prior), self._family(count)
+        alpha, extra = self._alpha_of_new(), self._extra()
+        self.clusters.seat(rows, self.assignments, prior, alpha, extra, self.given, family)
+
+    def _seat_in_groups(self, rows: Rows, count: int) -> None:
+        """Draw the clusters of some rows, each among those of its cluster's group; see `_groups`."""
+        present = np.arange(self.given) if self.given else np.flatnonzero(self.numbers)
+        rng = _streams.DPM_GROUPS.generator(self.seed, self.chain, count)
+        of = rng.integers(self.num_groups, size=len(present))
+        groups = groups_of_rows(rows, self.assignments, present, of)
+        alpha, extra = self._alpha_of_new() / self.num_groups, self._extra()
+        prior, family = float(self.settings.cluster_word_prior), self._family(count)
+
+        def seat(part: ClusterTable, some: Rows, clusters: int) -> None:
+            given = clusters if self.given else 0
+            part.seat(some, self.assignments, prior, alpha, extra, given, family)
+
+        seat_in_groups(self.team, rows, groups, self.clusters, self.assignments, seat)
+
+    def _family(self, count: int) -> np.uint64:
+        return _streams.DPM_ASSIGNMENTS.family(self.seed, self.chain, count).word
 
     def _alpha_of_new(self) -> float:
         """The weight of a cluster without rows, of a Dirichlet process."""
@@ -145,34 +177,16 @@ class CollapsedGibbs(ClusterMove):
         """What is added to each cluster's number of rows, where the number of clusters is given."""
         return self.concentration / self.given if self.given else 0.0
 
-    def _counts(self, clusters: Int[np.ndarray, " K"]) -> Int[np.ndarray, "K V"]:
-        """N of some clusters."""
-        table = self.table.reshape(self.source.num_words + 1, -1)
-        return np.ascontiguousarray(table[:-1, clusters].T)
-
-    def _make_room(self, size: int) -> None:
-        """Tables of ``size`` clusters, with what the present ones hold."""
-        had = len(self.numbers)
-        table = np.zeros((self.source.num_words + 1, size), np.int32)
-        if had:
-            table[:, :had] = self.table.reshape(-1, had)
-        self.table, more = table.reshape(-1), np.zeros(size - had, np.int64)
-        self.numbers, self.tokens = np.append(self.numbers, more), np.append(self.tokens, more)
-
     def _shrink(self) -> None:
         """Give clusters new numbers where half of the tables would do: a draw's time is in proportion."""
         occupied = np.flatnonzero(self.numbers)
         size = padded(len(occupied) + 1)
         if self.given or 2 * size > len(self.numbers):
             return
-        table = np.zeros((self.source.num_words + 1, size), np.int32)
-        table[:, : len(occupied)] = self.table.reshape(-1, len(self.numbers))[:, occupied]
         places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
         places[occupied] = np.arange(len(occupied))
         self.assignments = places[self.assignments]
-        rest = np.zeros(size - len(occupied), np.int64)
-        self.table, self.tokens = table.reshape(-1), np.append(self.tokens[occupied], rest)
-        self.numbers = np.append(self.numbers[occupied], rest)
+        self.clusters = self.clusters.part(occupied, size)
 
     def _draw_concentration(self, count: int) -> None:
         """Alpha given the numbers of rows, where it is learnt."""

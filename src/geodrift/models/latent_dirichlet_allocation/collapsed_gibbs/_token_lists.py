@@ -70,6 +70,36 @@ def _count_words(
 
 
 @numba.njit(cache=True)
+def place_tokens(
+    first_row: int,
+    last_row: int,
+    first_token: int,
+    indptr: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    starts: np.ndarray,
+    offsets: np.ndarray,
+    rows: np.ndarray,
+    places: np.ndarray,
+) -> None:
+    """Fill in where the tokens of one group are, and of which documents: for who does not draw their topics.
+
+    The documents are read by who draws the group before it, and looks ahead.
+    """
+    _count_words(first_row, last_row, indptr, words, counts, offsets)
+    offsets += first_token
+    following = offsets.copy()
+    for row in range(first_row, last_row):
+        place = starts[row]
+        for item in range(indptr[row], indptr[row + 1]):
+            for _ in range(counts[item]):
+                token = following[words[item]]
+                rows[token], places[token] = row, place
+                following[words[item]] += 1
+                place += 1
+
+
+@numba.njit(cache=True)
 def lay_out_group(
     first_row: int,
     last_row: int,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.distributed import Alone, Team
 from geodrift.kernels._stream_kinds import KernelStreams
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
@@ -20,6 +21,7 @@ class MixtureSampler(NamedTuple):
     use: KernelStreams  # what the draws are for, in the registry of random streams
     seed: int  # (seed, chain, step, document) keys each document's random stream
     chain: int
+    team: Team = Alone()  # processes that draw the mixtures of some documents each, and tell all
 
     def draw(
         self,
@@ -47,25 +49,46 @@ class MixtureSampler(NamedTuple):
             The draws, and each document's acceptance rate.
         """
         num_documents, num_topics = mixtures.shape
-        transitions = self.burn_in + self.num_draws
         draws = np.empty((num_documents, self.num_draws, num_topics))
-        acceptance = draw_mixtures(
-            num_documents * num_topics**2 * self.num_leapfrog * transitions,
-            mixtures,
-            projections,
+        acceptance = np.empty(num_documents)
+        ends = [rank * num_documents // self.team.size for rank in range(self.team.size + 1)]
+        own = slice(ends[self.team.rank], ends[self.team.rank + 1])
+        transitions = self.burn_in + self.num_draws
+        acceptance[own] = draw_mixtures(
+            (own.stop - own.start) * num_topics**2 * self.num_leapfrog * transitions,
+            mixtures[own],
+            projections[own],
             gram,
             self.concentration,
             self.prior,
-            step_sizes,
+            step_sizes[own],
             self.num_leapfrog,
             self.burn_in,
             self.num_draws,
             adaptation,
             self.use.family(self.seed, self.chain, step).word,
-            documents,
-            draws,
+            documents[own],
+            draws[own],
         )
+        if self.team.size > 1:
+            self._exchange(ends, [draws, mixtures, step_sizes, acceptance])
         return draws, acceptance
+
+    def _exchange(self, ends: list[int], arrays: list[np.ndarray]) -> None:
+        """Tell the other processes what was drawn for the own documents, and take over theirs.
+
+        Args:
+            ends: Documents at which those of each process begin, and S.
+            arrays: [S, ...] each.
+        """
+        flat = [array.reshape(ends[-1], -1) for array in arrays]
+        own = slice(ends[self.team.rank], ends[self.team.rank + 1])
+        rows = np.concatenate([array[own] for array in flat], axis=1)
+        parts = self.team.gather(rows.ravel(), [n * rows.shape[1] for n in np.diff(ends).tolist()])
+        whole = np.concatenate(parts).reshape(ends[-1], -1)
+        columns = np.cumsum([array.shape[1] for array in flat])[:-1]
+        for array, part in zip(arrays, np.split(whole, columns, axis=1), strict=True):
+            array[...] = part.reshape(array.shape)
 
 
 def initial_step_size(concentration: float, doc_topic_prior: float, num_topics: int) -> float:

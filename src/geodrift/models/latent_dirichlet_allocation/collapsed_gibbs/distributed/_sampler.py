@@ -13,19 +13,16 @@ from contextlib import contextmanager
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
-from geodrift.distributed import Alone, Team
+from geodrift.distributed import Team, check_agreement
 from geodrift.kernels import _streams
-from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._agreement import check_agreement
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
     Range,
     rounds_of,
     shares_of,
 )
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shared_sweep import SharedSweep
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shared_sweep import shared_sweep
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shares import Shares
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
@@ -61,14 +58,10 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         self.pairs = shares_of(pairs, team.size)
         self.rounds = rounds_of(pairs, phases, self.pairs)
 
-    counts: CountTable
-
-    def _empty_counts(self) -> CountTable:
-        return CountTable(self.source, len(self.alpha), self.bounds)
-
     def state(self) -> dict[str, np.ndarray]:
         """The state of one process, at process 0."""
-        check_agreement(self.team, [self.counts.word_topic, self.counts.in_parts, self.seen, self.alpha])
+        counts = [*self.counts.state().values(), self.counts.in_parts]
+        check_agreement(self.team, [*counts, self.seen, self.alpha])
         with self._all_assignments():
             return {} if self.team.rank else super().state()
 
@@ -120,24 +113,20 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
     ) -> None:
         del starts  # of one process
         topics = self.shares.fetch(batch.documents, assignments)
-        mine, counts = self.pairs[self.team.rank], (self.counts.word_topic.reshape(-1), self.counts.in_parts)
-        sweep = SharedSweep(batch, self.bounds, topics, self.document_prior, counts[1].shape[1], mine)
-        masses, prior = self._masses(count), self.eta
+        prior, mine = self.document_prior, self.pairs[self.team.rank]
+        sweep = shared_sweep(batch, self.counts, topics, prior, mine)
+        masses = self._masses(count)
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         for cells in self.rounds:
-            sweep.draw(cells[self.team.rank], *counts, masses, prior, streams)
-            sweep.exchange(self.team, cells, *counts)
+            sweep.draw(cells[self.team.rank], masses, self.eta, streams)
+            sweep.exchange(self.team, cells)
         self.shares.keep(batch.documents, sweep.topics, assignments)
 
     def _compile(self) -> None:
         super()._compile()
-        nothing, width = self.source.minibatch(np.zeros(0, np.int64)), self.counts.in_parts.shape[1]
-        counts = (self.counts.word_topic.reshape(-1), self.counts.in_parts)
-        sweep = SharedSweep(
-            nothing, self.bounds, self.assignments[:0], self.document_prior, width, Range(0, 0)
-        )
-        sweep.draw([(0, 0), (1, 0)], *counts, self._masses(0), 1.0, Family(0, 0, 0))
-        sweep.exchange(Alone(), [[(0, 0)]], *counts)
+        nothing = self.source.minibatch(np.zeros(0, np.int64))
+        sweep = shared_sweep(nothing, self.counts, self.assignments[:0], self.document_prior, Range(0, 0))
+        sweep.compile(self._masses(0))
 
     @contextmanager
     def _all_assignments(self) -> Iterator[None]:

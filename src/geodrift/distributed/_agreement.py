@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodrift.distributed import Team
+from geodrift.distributed._team import Team
 
 
 def check_agreement(team: Team, arrays: Sequence[np.ndarray]) -> None:
