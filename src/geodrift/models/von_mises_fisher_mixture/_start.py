@@ -97,6 +97,8 @@ class Start:
     def _searched(self, gibbs: CollapsedGibbs, score: ClusterScore) -> bool:
         """Split and merge clusters where that fits better; returns whether anything changed."""
         changed = False
+        if self.prior.shared:
+            score = score.at(float(gibbs.kappa[0]))
         splits: dict[int, tuple[float, np.ndarray]] = {}
         merges = Merges(gibbs, score)
         for _ in range(3 * self.clusters):
