@@ -85,8 +85,8 @@ def ours(x, seed, clusters=K, **settings):
 
 METHODS = {
     "geodrift": (ours, ("tf-idf", "singular vectors")),
-    "geodrift, one concentration": (
-        lambda x, seed: ours(x, seed, shared_concentration=True),
+    "geodrift, a concentration each": (
+        lambda x, seed: ours(x, seed, shared_concentration=False),
         ("tf-idf", "singular vectors"),
     ),
     "geodrift, number inferred": (lambda x, seed: ours(x, seed, "auto"), ("tf-idf", "singular vectors")),

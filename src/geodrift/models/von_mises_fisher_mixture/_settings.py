@@ -49,7 +49,12 @@ class Settings(ModelSettings):
         Between(0.1, 1e6),
         "p: kappa / (kappa + m) has the prior Beta(p, p). 1 is uniform; larger is closer to the median.",
     )
-    shared_concentration: bool = setting(False, YesNo(), "Whether all clusters have one kappa.")
+    shared_concentration: bool = setting(
+        True,
+        YesNo(),
+        "Whether all clusters have one kappa; else each has its own, and nearly equal rows become tight"
+        " clusters.",
+    )
     background: float = setting(
         0.0,
         Between(0.0, 1e9),
