@@ -6,7 +6,7 @@
    share one, integrated out (`_cluster_score`). With K given a split needs a merge; else each is taken where
    it gains.
 3. With K given, 1 and 2 several times; unless three of these are equally good, clusterings made of two that
-   were found before (`_crossings`), to which 2 is done again, until a few in a row are no better than the best.
+   were found before (`_crossings`), to which 2 is done again, until a few in a row are no better.
 4. All other rows go where they fit best.
 
 All of it is before the first step: the law of the draws does not depend on it.
@@ -95,7 +95,7 @@ class Start:
         for _ in range(seeded):
             found.append(self._improved(part, k_means(part, clusters, self.rng)))
             found.sort(key=lambda one: -one.score)
-            if len(found) >= AGREE and found[0].score - found[AGREE - 1].score < part.number**0.5:
+            if len(found) >= AGREE and found[0].score - found[AGREE - 1].score < 0.5 * part.number**0.5:
                 return found[0]
         in_vain = 0
         for _ in range(min(affordable - seeded, CROSSED) if seeded > 1 else 0):
