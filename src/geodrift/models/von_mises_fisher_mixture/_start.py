@@ -35,7 +35,7 @@ K_MEANS_ROUNDS = 8
 # With K given: clusterings that are found from seeds, and of two others; fewer where one takes long.
 SEEDED, CROSSED, PATIENCE = 5, 12, 5
 AGREE = 3  # that score alike, to what the sweeps change a score by: there is nothing better to be found
-PRODUCTS = 3e8  # of all rows' numbers with K clusters' in all clusterings, at one round
+PRODUCTS = 6e8  # of all rows' numbers with K clusters' in all clusterings, at one round
 
 
 class Found(NamedTuple):
@@ -95,7 +95,8 @@ class Start:
         for _ in range(seeded):
             found.append(self._improved(part, k_means(part, clusters, self.rng)))
             found.sort(key=lambda one: -one.score)
-            if len(found) >= AGREE and found[0].score - found[AGREE - 1].score < 0.5 * part.number**0.5:
+            alike = min(AGREE, seeded)
+            if len(found) >= alike and found[0].score - found[alike - 1].score < 0.5 * part.number**0.5:
                 return found[0]
         in_vain = 0
         for _ in range(min(affordable - seeded, CROSSED) if seeded > 1 else 0):
