@@ -53,8 +53,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         random_state: Seed, or a `numpy.random.RandomState`.
 
     Attributes:
-        labels_: The partition of least expected variation of information under the draws, the largest
-            cluster 0, [row]; with a background, -1 for rows of no cluster.
+        labels_: The partition of least expected variation of information under the draws, of at most K
+            clusters where K is given, the largest cluster 0, [row]; with a background, -1 for rows of no cluster.
         assignments_: Draws of the assignments, [chain, draw, row]; -1 is the background.
         draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its
             labels.
@@ -133,7 +133,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
         self.cluster_count_: ClusterCount = cluster_count(flat)
-        self.labels_ = partition_of(flat, bool(settings.background))
+        most = None if settings.inferred else int(settings.n_clusters)
+        self.labels_ = partition_of(flat, bool(settings.background), most)
         return self
 
     def predict(self, X: Any) -> Int[np.ndarray, " N"]:
