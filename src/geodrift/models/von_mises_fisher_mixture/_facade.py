@@ -54,7 +54,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
 
     Attributes:
         labels_: The partition of least expected variation of information under the draws, of at most K
-            clusters where K is given, the largest cluster 0, [row]; with a background, -1 for rows of no cluster.
+            clusters where K is given, the largest cluster 0, [row]; with a background, -1 for rows of no
+            cluster.
         assignments_: Draws of the assignments, [chain, draw, row]; -1 is the background.
         draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its
             labels.

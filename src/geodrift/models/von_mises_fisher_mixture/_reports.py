@@ -113,11 +113,7 @@ class ClusterReports:
             near = nearest_rows(self._rows(documents, reset=False), means, top)
             for part, rows in zip(parts, near, strict=True):
                 part["nearest"] = rows
-        count = self.cluster_count_
-        numbers = law_of_number(self.draws_["number_of_clusters"], "number_of_clusters")
         more = {
-            "traces": {name: self.draws_[name] for name in NUMBERS},
-            "numbers": [numbers, law_of_number(count.draws, "number_of_clusters_above", LEAST_WEIGHT)],
             "document": "row",
             "others": other_columns(self.settings_.inferred, bool(self.settings_.background)),
         }
@@ -129,3 +125,13 @@ class ClusterReports:
     def _checks(self, X: Any, vocabulary: Sequence[str] | None) -> None:
         """The model has no posterior predictive check of its clusters."""
         del X, vocabulary
+
+    def _numbers(self: Any) -> dict[str, Float[np.ndarray, "C N"]]:
+        """Draws of the numbers that no order of the clusters changes, for the verdict."""
+        return {name: self.draws_[name] for name in NUMBERS}
+
+    def _told_numbers(self: Any) -> list[dict[str, Any]]:
+        """The posterior of the number of clusters, of all and of those above 1% of the rows."""
+        numbers = law_of_number(self.draws_["number_of_clusters"], "number_of_clusters")
+        above = law_of_number(self.cluster_count_.draws, "number_of_clusters_above", LEAST_WEIGHT)
+        return [numbers, above]
