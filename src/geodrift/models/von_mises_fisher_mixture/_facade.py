@@ -41,7 +41,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         weight_prior: Dirichlet parameter of a cluster's weight, or alpha; None: 1, or alpha is drawn.
         concentration_median: Prior median of kappa; None: d.
         concentration_shape: p of kappa / (kappa + median) ~ Beta(p, p).
-        shared_concentration: One kappa for all clusters; False: each has its own.
+        shared_concentration: One kappa for all clusters, or each its own; None: one where K is given.
         background: Dirichlet parameter of a uniform component for rows of no cluster; 0: there is none.
         normalise: Scale rows to norm 1, which are refused otherwise.
         batch_size: S, rows of one step.
@@ -78,7 +78,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         weight_prior: float | None = None,
         concentration_median: float | None = None,
         concentration_shape: float = 1.0,
-        shared_concentration: bool = True,
+        shared_concentration: bool | None = None,
         background: float = 0.0,
         normalise: bool = False,
         batch_size: int = 2_048,

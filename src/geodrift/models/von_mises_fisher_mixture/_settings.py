@@ -49,11 +49,11 @@ class Settings(ModelSettings):
         Between(0.1, 1e6),
         "p: kappa / (kappa + m) has the prior Beta(p, p). 1 is uniform; larger is closer to the median.",
     )
-    shared_concentration: bool = setting(
-        True,
+    shared_concentration: bool | None = setting(
+        None,
         YesNo(),
-        "Whether all clusters have one kappa; else each has its own, and nearly equal rows become tight"
-        " clusters.",
+        "Whether all clusters have one kappa, or each its own: nearly equal rows then become tight clusters."
+        " Default: one where K is given, of which these would take their share; one each where it is inferred.",
     )
     background: float = setting(
         0.0,
@@ -70,6 +70,11 @@ class Settings(ModelSettings):
     def inferred(self) -> bool:
         """Whether the number of clusters is."""
         return self.n_clusters == AUTO
+
+    @property
+    def shared(self) -> bool:
+        """Whether all clusters have one kappa."""
+        return not self.inferred if self.shared_concentration is None else self.shared_concentration
 
     def number(self) -> ClusterNumber:
         """The prior of the number of clusters."""
