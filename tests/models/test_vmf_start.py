@@ -91,3 +91,22 @@ def test_clusterings_made_of_others_are_better_and_more_alike_than_those_found_a
     alone = [started(chain) for chain in range(5)]
     assert np.mean(several) > np.mean(alone) + 0.5 * np.std(alone)
     assert np.ptp(several) < np.ptp(alone)
+
+
+@pytest.mark.parametrize(
+    ("told", "shared"),
+    [
+        ({}, False),
+        ({"n_clusters": 4}, True),
+        ({"n_clusters": 4, "shared_concentration": False}, False),
+        ({"shared_concentration": True}, True),
+    ],
+)
+def test_clusters_share_a_concentration_where_their_number_is_given(told, shared):
+    """What a user gets who has not said: all draws' concentrations are equal, or none are."""
+    x, _ = simulated(4, 80, 40.0)
+    chain = Chain(rows_of(x), Settings(**told))
+    chain.step()
+    kappa = chain.draw()["concentrations"]
+    assert len(kappa) > 1
+    assert (np.ptp(kappa) == 0) == shared

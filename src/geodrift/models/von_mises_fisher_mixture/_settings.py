@@ -53,7 +53,7 @@ class Settings(ModelSettings):
         None,
         YesNo(),
         "Whether all clusters have one kappa, or each its own: nearly equal rows then become tight clusters."
-        " Default: one where K is given, of which these would take their share; one each where it is inferred.",
+        " Default: one where K is given, of which these would take some; one each where it is inferred.",
     )
     background: float = setting(
         0.0,
