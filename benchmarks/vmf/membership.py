@@ -4,8 +4,8 @@
 
 Rows of K = 10 overlapping clusters, weights Dirichlet(2), directions uniform, one kappa (with --each one for
 each, within about a fifth of the median), fitted by the estimator from a cold start at its defaults but for
-K. Told are the probabilities of 10,000 new rows by `transform_with_intervals`, in the clusters of `findings`,
-matched with the truth's on the fitted rows by the largest overlaps. Expected calibration error (ECE): over
+K. Told are the probabilities of 10,000 new rows, and of those fitted, by `transform_with_intervals`, in the
+clusters of `findings`, matched with the truth's on the fitted rows by the largest overlaps. Expected calibration error (ECE): over
 ten bins of equal width, for the most probable cluster ("top") and for all clusters ("all"), the mean of |how
 often - what was said|, weighted by the number in a bin. Beside it the same of the truth's own probabilities,
 which is what chance leaves. "off": the largest distance of a row's sum from 1.
@@ -62,10 +62,12 @@ def one_set(dim, number, rows, each):
     of_fitted, p = (model.transform_with_intervals(part)["mean"] for part in (x[:rows], x[rows:]))
     overlap = np.zeros((p.shape[1], K))
     np.add.at(overlap.T, z[:rows], of_fitted)
-    ordered = p[:, linear_sum_assignment(-overlap.T)[1]].astype(float)
+    order = linear_sum_assignment(-overlap.T)[1]
+    fitted, ordered = (part[:, order].astype(float) for part in (of_fitted, p))
     told = {"dim": dim, "set": number, "off": float(np.abs(p.sum(axis=1, dtype=float) - 1).max())}
     told |= {"processor_seconds": time.process_time() - began, "right": float((truth.argmax(1) == z).mean())}
-    return told | {"said": both(ordered, z[rows:]), "truth": both(truth[rows:], z[rows:])}
+    told |= {"new": both(ordered, z[rows:]), "truth": both(truth[rows:], z[rows:])}
+    return told | {"fitted": both(fitted, z[:rows])}
 
 
 def main():
@@ -84,7 +86,7 @@ def main():
     summary = {
         str(dim): {
             who: {of: float(np.mean([s[who][of] for s in sets if s["dim"] == dim])) for of in ("top", "all")}
-            for who in ("said", "truth")
+            for who in ("new", "truth", "fitted")
         }
         | {"off": max(s["off"] for s in sets if s["dim"] == dim)}
         for dim in told.dims
