@@ -5,10 +5,11 @@
 Rows of K = 10 overlapping clusters, weights Dirichlet(2), directions uniform, one kappa (with --each one for
 each, within about a fifth of the median), fitted by the estimator from a cold start at its defaults but for
 K. Told are the probabilities of 10,000 new rows, and of those fitted, by `transform_with_intervals`, in the
-clusters of `findings`, matched with the truth's on the fitted rows by the largest overlaps. Expected calibration error (ECE): over
-ten bins of equal width, for the most probable cluster ("top") and for all clusters ("all"), the mean of |how
-often - what was said|, weighted by the number in a bin. Beside it the same of the truth's own probabilities,
-which is what chance leaves. "off": the largest distance of a row's sum from 1.
+clusters of `findings`, matched with the truth's on the fitted rows by the largest overlaps. Expected
+calibration error (ECE): over ten bins of equal width, for the most probable cluster ("top") and for all
+clusters ("all"), the mean of |how often - what was said|, weighted by the number in a bin. Beside it the same
+of the truth's own probabilities, which is what chance leaves. "off": the largest distance of a row's sum from
+1.
 """
 
 import argparse
