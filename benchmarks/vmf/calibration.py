@@ -53,7 +53,11 @@ def simulated(dim, rows, rng, settings):
 
 def one_set(dim, number, rows, passes):
     settings = Settings(
-        n_clusters=K, concentration_median=median_of(dim), concentration_shape=SHAPE, num_draws=DRAWS
+        n_clusters=K,
+        concentration_median=median_of(dim),
+        concentration_shape=SHAPE,
+        shared_concentration=False,
+        num_draws=DRAWS,
     )
     weights, kappa, directions, x = simulated(dim, rows, np.random.default_rng([number, dim]), settings)
     began = time.perf_counter()

@@ -49,8 +49,13 @@ def restaurant(rows, alpha, rng):
 
 def settings_of(kind):
     if kind == "process":
-        return Settings(number_prior="Dirichlet process", num_draws=DRAWS)
-    return Settings(concentration_median=MEDIAN, concentration_shape=SHAPE, num_draws=DRAWS)
+        return Settings(number_prior="Dirichlet process", shared_concentration=False, num_draws=DRAWS)
+    return Settings(
+        concentration_median=MEDIAN,
+        concentration_shape=SHAPE,
+        shared_concentration=False,
+        num_draws=DRAWS,
+    )
 
 
 def simulated(kind, rng):

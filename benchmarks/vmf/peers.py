@@ -6,8 +6,10 @@ FOLDER holds a folder for each corpus (20news, abstracts) with train-counts.npz,
 the whole) and split.npz (the training rows' numbers). Rows are drawn at random. tf-idf by scikit-learn's
 TfidfTransformer(sublinear_tf=True), rows of norm 1; 100 singular vectors by TruncatedSVD, of norm 1 again.
 Every method is given K = 20 and is otherwise as its users get it; HDBSCAN finds its own number, and its
-noise counts as one cluster. Processor seconds of the fit. The file is written after every fit, and a later
-call goes on from it.
+noise counts as one cluster. Two programs for the same model are not among them: spherecluster 0.1.7 installs
+but does not import beside scikit-learn 1.9 (`sklearn.cluster.k_means_` is gone), movMF is a package of R,
+which was not there. Processor seconds of the fit. The file is written after every fit, and a later call goes
+on from it.
 """
 
 import argparse
@@ -85,8 +87,8 @@ def ours(x, seed, clusters=K, **settings):
 
 METHODS = {
     "geodrift": (ours, ("tf-idf", "singular vectors")),
-    "geodrift, one concentration": (
-        lambda x, seed: ours(x, seed, shared_concentration=True),
+    "geodrift, a concentration each": (
+        lambda x, seed: ours(x, seed, shared_concentration=False),
         ("tf-idf", "singular vectors"),
     ),
     "geodrift, number inferred": (lambda x, seed: ours(x, seed, "auto"), ("tf-idf", "singular vectors")),

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from geodrift import distributions
-from geodrift.distributions import VonMisesFisher
+from geodrift.distributions import VonMisesFisher, _compiled
 from geodrift.distributions._von_mises_fisher import _log1p_minus
 
 with (pathlib.Path(__file__).parent / "reference.csv").open() as _file:
@@ -202,6 +202,21 @@ def test_float32_draws_have_the_law_of_the_height(dim, concentration):
     assert abs(u.mean() - expected) < stats.norm.isf(_LEVEL / 2) * np.sqrt(variance / n) + rounding
     if concentration < 1e8:
         assert stats.kstest(u, _height_distribution(dim, concentration)).pvalue > _LEVEL
+
+
+@pytest.mark.parametrize("dim", [2, 3, 4, 50])
+def test_the_compiled_constant_and_ratio_are_those_of_bessel_functions(dim):
+    """In three dimensions they have a closed form, and a series below a square of 0.05."""
+    concentrations = [1e-6, 0.01, 0.2236, 0.2237, 0.7, 3.0, 40.0, 700.0]
+    found = [_compiled.log_normaliser_of_square(k * k, *_compiled.debye_table(dim)) for k in concentrations]
+    with mpmath.workdps(50):
+        for concentration, told in zip(concentrations, found, strict=True):
+            k, nu = mpmath.mpf(concentration), mpmath.mpf(dim) / 2 - 1
+            log_c = nu * mpmath.log(k) - (nu + 1) * mpmath.log(2 * mpmath.pi)
+            log_c -= mpmath.log(mpmath.besseli(nu, k))
+            ratio = mpmath.besseli(nu + 1, k) / mpmath.besseli(nu, k) / k
+            assert abs(told[0] - log_c) < 1e-13 * max(1, abs(log_c))
+            assert abs(told[1] / ratio - 1) < 2e-14
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])

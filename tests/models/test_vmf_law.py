@@ -16,6 +16,7 @@ from models import vmf_problem
 
 CASES = {
     "two components": (Components(2, 0.7), vmf_problem.prior()),
+    "two components, one kappa": (Components(2, 1.0), vmf_problem.prior(shared=True)),
     "three components, a background": (Components(3, 0.5), vmf_problem.prior(a0=0.8)),
     "a Dirichlet process, directions with a prior": (
         DirichletProcess(1.3),

@@ -70,9 +70,7 @@ class Chain(ModelChain):
         if r0.shape != (rows.dim,) or not np.isfinite(r0).all():
             raise ValueError(f"direction_prior must be {rows.dim} finite numbers, got shape {r0.shape}")
         self.rows, self.settings, self.seed, self.chain = rows, settings, seed, chain
-        self.prior = Prior(
-            settings.concentration(rows.dim), settings.shared_concentration, settings.background, r0
-        )
+        self.prior = Prior(settings.concentration(rows.dim), settings.shared, settings.background, r0)
         self.team = team or Alone()
         self.gibbs: CollapsedGibbs | None = None
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))

@@ -105,6 +105,39 @@ class ClusterScore:
         arrays = (np.asarray(counts, float), np.asarray(squares, float), np.asarray(along, float))
         return _scores(*arrays, self.constant, *self.arguments)
 
+    def at(self, kappa: float) -> "ScoreAt":
+        """Scores where all clusters have one concentration, which is given."""
+        return ScoreAt(kappa, self.r0_square, self.arguments[4:])
+
     def proposal(self, count: float, square: float, along: float) -> tuple[float, float]:
         """Mode and standard deviation of log kappa."""
         return mode_and_scale(float(count), float(square), float(along), *self.arguments)[:2]
+
+
+class ScoreAt:
+    """Scores of clusters that share a concentration: their directions alone are integrated out.
+
+    A score with a concentration for each cluster would favour tight clusters, which the shared one does not.
+
+    Args:
+        kappa: The concentration.
+        r0_square: |r_0|^2 of the directions' prior.
+        table: The `DebyeTable` of the dimension.
+    """
+
+    def __init__(self, kappa: float, r0_square: float, table: tuple) -> None:
+        self.kappa, self.r0_square, self.table = kappa, r0_square, table
+        self.log_c = log_normaliser_of_square(kappa * kappa, *table)[0]
+        self.constant = log_normaliser_of_square(r0_square, *table)[0]
+
+    def __call__(
+        self,
+        counts: Int[np.ndarray, " n"],
+        squares: Float[np.ndarray, " n"],
+        along: Float[np.ndarray, " n"],
+    ) -> Float[np.ndarray, " n"]:
+        """As of `ClusterScore`."""
+        kappa, counts = self.kappa, np.asarray(counts, float)
+        ends = kappa * (kappa * np.asarray(squares, float) + 2 * np.asarray(along, float)) + self.r0_square
+        of_ends = np.array([log_normaliser_of_square(end, *self.table)[0] for end in np.maximum(ends, 0.0)])
+        return np.where(counts > 0, counts * self.log_c + self.constant - of_ends, 0.0)

@@ -18,10 +18,13 @@ class DenseRows(Rows):
     Args:
         array: [N, d]: real numbers, or what reads some of its rows where it is indexed.
         normalise: Whether rows of any length are scaled to unit norm, where they are otherwise refused.
+
+    Attributes:
+        exact: Whether the array is of double precision and its rows are scaled already.
     """
 
     def __init__(self, array: Any, normalise: bool = False) -> None:
-        self.array = array
+        self.array, self.exact = array, False
         self.number, self.dim = array.shape
         self.entries = float(self.dim)
         for start in range(0, self.number, AT_ONCE):
@@ -29,13 +32,18 @@ class DenseRows(Rows):
             check_norms(norms, start, normalise)
 
     def dense(self, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S d"]:
-        """Some rows, float64, of unit norm."""
+        """Some rows, float64, of unit norm; not to be changed."""
+        if self.exact:
+            every = len(numbers) == self.number and bool((np.diff(numbers) == 1).all())
+            return self.array if every else self.array[numbers]
         found = np.asarray(self.array[numbers], np.float64)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
     def part(self, numbers: Int[np.ndarray, " S"]) -> "DenseRows":
         """Some rows alone, in memory."""
-        return DenseRows(self.dense(numbers))
+        found = DenseRows(self.dense(numbers))
+        found.exact = True
+        return found
 
     def resultants(self, room: int) -> Float[np.ndarray, "M d"]:
         """Zeros, [M, d]."""

@@ -41,7 +41,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         weight_prior: Dirichlet parameter of a cluster's weight, or alpha; None: 1, or alpha is drawn.
         concentration_median: Prior median of kappa; None: d.
         concentration_shape: p of kappa / (kappa + median) ~ Beta(p, p).
-        shared_concentration: One kappa for all clusters.
+        shared_concentration: One kappa for all clusters, or each its own; None: one where K is given.
         background: Dirichlet parameter of a uniform component for rows of no cluster; 0: there is none.
         normalise: Scale rows to norm 1, which are refused otherwise.
         batch_size: S, rows of one step.
@@ -54,8 +54,9 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         random_state: Seed, or a `numpy.random.RandomState`.
 
     Attributes:
-        labels_: The partition of least expected variation of information under the draws, the largest
-            cluster 0, [row]; with a background, -1 for rows of no cluster.
+        labels_: The partition of least expected variation of information under the draws, of at most K
+            clusters where K is given, the largest cluster 0, [row]; with a background, -1 for rows of no
+            cluster.
         assignments_: Draws of the assignments, [chain, draw, row]; -1 is the background.
         draws_: All stored variables by name, [chain, draw, ...]; clusters of a draw in the order of its
             labels.
@@ -78,7 +79,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         weight_prior: float | None = None,
         concentration_median: float | None = None,
         concentration_shape: float = 1.0,
-        shared_concentration: bool = False,
+        shared_concentration: bool | None = None,
         background: float = 0.0,
         normalise: bool = False,
         batch_size: int = 2_048,
@@ -136,7 +137,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
         self.cluster_count_: ClusterCount = cluster_count(flat)
-        self.labels_ = partition_of(flat, bool(settings.background))
+        most = None if settings.inferred else int(settings.n_clusters)
+        self.labels_ = partition_of(flat, bool(settings.background), most)
         return self
 
     def predict(self, X: Any) -> Int[np.ndarray, " N"]:

@@ -42,7 +42,7 @@ class Rows(abc.ABC):
 
     @abc.abstractmethod
     def dense(self, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S d"]:
-        """Some rows, float64, of unit norm."""
+        """Some rows, float64, of unit norm; not to be changed."""
 
     @abc.abstractmethod
     def part(self, numbers: Int[np.ndarray, " S"]) -> "Rows":

@@ -53,7 +53,12 @@ class Settings(ModelSettings):
         Between(0.1, 1e6),
         "p: kappa / (kappa + m) has the prior Beta(p, p). 1 is uniform; larger is closer to the median.",
     )
-    shared_concentration: bool = setting(False, YesNo(), "Whether all clusters have one kappa.")
+    shared_concentration: bool | None = setting(
+        None,
+        YesNo(),
+        "Whether all clusters have one kappa, or each its own: nearly equal rows then become tight clusters."
+        " Default: one where K is given, of which these would take some; one each where it is inferred.",
+    )
     background: float = setting(
         0.0,
         Between(0.0, 1e9),
@@ -76,6 +81,11 @@ class Settings(ModelSettings):
     def inferred(self) -> bool:
         """Whether the number of clusters is."""
         return self.n_clusters == AUTO
+
+    @property
+    def shared(self) -> bool:
+        """Whether all clusters have one kappa."""
+        return not self.inferred if self.shared_concentration is None else self.shared_concentration
 
     def number(self) -> ClusterNumber:
         """The prior of the number of clusters."""

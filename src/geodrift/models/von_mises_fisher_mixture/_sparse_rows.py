@@ -60,7 +60,8 @@ class SparseRows(Rows):
         self, numbers: Int[np.ndarray, " S"], vectors: Float[np.ndarray, "d K"]
     ) -> Float[np.ndarray, "S K"]:
         """Rows times vectors."""
-        return np.asarray(self.matrix[numbers] @ vectors)
+        every = len(numbers) == self.number and bool((np.diff(numbers) == 1).all())
+        return np.asarray((self.matrix if every else self.matrix[numbers]) @ vectors)
 
     def add(
         self, numbers: Int[np.ndarray, " S"], clusters: Int[np.ndarray, " S"], to: Float[np.ndarray, "d M"]

@@ -34,22 +34,23 @@ def best_split(
     nothing = np.zeros(len(members), bool)
     if len(members) < 2:
         return -np.inf, (members, nothing)
-    total = _sum(rows, members, ~nothing)
-    apart = _first_sides(rows, members, total, rng)
+    part, every = rows.part(members), np.arange(len(members))
+    total = part.weighted_sum(np.ones(len(members)))
+    apart = _first_sides(part, total, rng)
     for _ in range(_ROUNDS):
         if not 0 < apart.sum() < len(members):
             return -np.inf, (members, nothing)
-        other = _sum(rows, members, apart)
+        other = part.weighted_sum(apart.astype(float))
         sums = np.stack([total - other, other])
         centres = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)
-        cosines = rows.products(members, np.ascontiguousarray(centres.T))
+        cosines = part.products(every, np.ascontiguousarray(centres.T))
         now = cosines[:, 1] > cosines[:, 0]
         if (now == apart).all():
             break
         apart = now
     if not 0 < apart.sum() < len(members):
         return -np.inf, (members, nothing)
-    other = _sum(rows, members, apart)
+    other = part.weighted_sum(apart.astype(float))
     sums = np.stack([total, total - other, other])
     counts = np.array([len(members), (~apart).sum(), apart.sum()])
     whole, *parts = score(counts, (sums**2).sum(axis=1), sums @ r0)
@@ -59,24 +60,17 @@ def best_split(
     return float(sum(parts) - whole + of_weights), (members, apart)
 
 
-def _sum(
-    rows: Rows, members: Int[np.ndarray, " n"], which: Bool[np.ndarray, " n"]
-) -> Float[np.ndarray, " d"]:
-    sums = rows.resultants(1)
-    rows.add(members, np.where(which, 0, -1), sums)
-    return rows.of_clusters(sums, np.zeros(1, np.int64))[0]
-
-
 def _first_sides(
-    rows: Rows, members: Int[np.ndarray, " n"], total: Float[np.ndarray, " d"], rng: np.random.Generator
+    part: Rows, total: Float[np.ndarray, " d"], rng: np.random.Generator
 ) -> Bool[np.ndarray, " n"]:
     """Which rows have a positive leading principal component; by power iteration."""
-    part, mean = rows.part(members), total / len(members)
-    axis = rng.standard_normal(rows.dim)
+    every = np.arange(part.number)
+    mean = total / part.number
+    axis = rng.standard_normal(part.dim)
     for _ in range(_POWER_ROUNDS):
         axis = axis / np.linalg.norm(axis)
-        heights = part.products(np.arange(part.number), axis[:, None])[:, 0] - mean @ axis
+        heights = part.products(every, axis[:, None])[:, 0] - mean @ axis
         axis = part.weighted_sum(heights) - heights.sum() * mean
         if not np.linalg.norm(axis) > 0:
-            return np.arange(len(members)) % 2 == 1
+            return every % 2 == 1
     return heights > 0

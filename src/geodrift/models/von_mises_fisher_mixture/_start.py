@@ -2,12 +2,17 @@
 
 1. Seeds in the manner of k-means++ by the cosine, and a few rounds of spherical k-means.
 2. Rounds of the collapsed Gibbs sampler on the sample, each followed by a search over splits and merges that
-   compares clusterings by the density of the rows with directions and concentrations integrated out
-   (`_cluster_score`). With K given a split needs a merge; else each is taken where it gains.
-3. All other rows go where they fit best.
+   compares clusterings by the density of the rows with directions, and concentrations unless all clusters
+   share one, integrated out (`_cluster_score`). With K given a split needs a merge; else each is taken where
+   it gains.
+3. With K given, 1 and 2 several times; unless three of these are equally good, clusterings made of two that
+   were found before (`_crossings`), to which 2 is done again, until a few in a row are no better.
+4. All other rows go where they fit best.
 
 All of it is before the first step: the law of the draws does not depend on it.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,16 +21,29 @@ from geodrift.kernels._streams import VMF_START_ASSIGNMENTS, VMF_START_CONCENTRA
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._crossings import crossed, spherical_k_means
 from geodrift.models.von_mises_fisher_mixture._merges import Merges
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
 from geodrift.models.von_mises_fisher_mixture._split import best_split
 
 NUMBERS = 2e7  # of a sample, at most
-LEAST_ROWS, ROWS_OF_AUTO, ROWS_PER_CLUSTER = 4_000, 20_000, 100
+LEAST_ROWS, ROWS_OF_AUTO, ROWS_PER_CLUSTER = 6_000, 20_000, 100
 FIRST_CLUSTERS = 30  # where their number is not given
 ROUNDS, SWEEPS = 12, 4
 K_MEANS_ROUNDS = 8
+# With K given: clusterings that are found from seeds, and of two others; fewer where one takes long.
+SEEDED, CROSSED, PATIENCE = 5, 12, 5
+AGREE = 3  # that score alike, to what the sweeps change a score by: there is nothing better to be found
+PRODUCTS = 6e8  # of all rows' numbers with K clusters' in all clusterings, at one round
+
+
+class Found(NamedTuple):
+    """A clustering of the sample: its log joint density, assignments, concentrations."""
+
+    score: float
+    z: Int[np.ndarray, " n"]
+    kappa: Float[np.ndarray, " M"]
 
 
 class Start:
@@ -63,7 +81,38 @@ class Start:
         size = int(min(self.rows.number, wanted, max(NUMBERS / self.rows.entries, LEAST_ROWS)))
         sample = np.sort(self.rng.permutation(self.rows.number)[:size])
         part = self.rows.part(sample)
-        z = k_means(part, min(self.clusters, part.number), self.rng)
+        best = self._best(part)
+        if size == self.rows.number:
+            return best.z, best.kappa
+        return self._all_rows(CollapsedGibbs(part, self.number, self.prior, best.z, best.kappa)), best.kappa
+
+    def _best(self, part: Rows) -> Found:
+        """The best of several clusterings."""
+        clusters = min(self.clusters, part.number)
+        affordable = int(PRODUCTS / (part.number * part.entries * clusters)) if self.fixed else 1
+        seeded = min(max(affordable // 3, 1), SEEDED)
+        found: list[Found] = []
+        for _ in range(seeded):
+            found.append(self._improved(part, k_means(part, clusters, self.rng)))
+            found.sort(key=lambda one: -one.score)
+            alike = min(AGREE, seeded)
+            if len(found) >= alike and found[0].score - found[alike - 1].score < 0.5 * part.number**0.5:
+                return found[0]
+        in_vain = 0
+        for _ in range(min(affordable - seeded, CROSSED) if seeded > 1 else 0):
+            one, other = self.rng.choice(seeded, 2, replace=False)
+            z = crossed(part, found[one].z, found[other].z, self.clusters, self.rng)
+            child, before = self._improved(part, z), found[0].score
+            if child.score > found[-1].score:
+                found[-1] = child
+                found.sort(key=lambda one: -one.score)
+            in_vain = 0 if found[0].score > before else in_vain + 1
+            if in_vain == PATIENCE:
+                break
+        return found[0]
+
+    def _improved(self, part: Rows, z: Int[np.ndarray, " n"]) -> Found:
+        """Sweeps, splits and merges from one clustering."""
         kappa = np.full(int(z.max()) + 1, self.prior.concentration.median)
         gibbs = CollapsedGibbs(part, self.number, self.prior, z, kappa)
         score = ClusterScore(self.prior, gibbs.table)
@@ -74,14 +123,16 @@ class Start:
         if self.prior.shared:
             gibbs.kappa[:] = np.median(gibbs.kappa[gibbs.occupied])
         gibbs.recompute()
+        best, in_vain = -np.inf, 0
         for _ in range(ROUNDS):
             self._sweep(gibbs, SWEEPS)
-            if not self._searched(gibbs, score):
+            now = gibbs.log_joint()
+            in_vain = 0 if now > best else in_vain + 1
+            best = max(best, now)
+            if in_vain == 2 or not self._searched(gibbs, score):
                 break
         self._sweep(gibbs, SWEEPS)
-        if size == self.rows.number:
-            return gibbs.z.copy(), gibbs.kappa
-        return self._all_rows(gibbs), gibbs.kappa
+        return Found(gibbs.log_joint(), gibbs.z.copy(), gibbs.kappa.copy())
 
     def _sweep(self, gibbs: CollapsedGibbs, sweeps: int) -> None:
         for _ in range(sweeps):
@@ -97,6 +148,8 @@ class Start:
     def _searched(self, gibbs: CollapsedGibbs, score: ClusterScore) -> bool:
         """Split and merge clusters where that fits better; returns whether anything changed."""
         changed = False
+        if self.prior.shared:
+            score = score.at(float(gibbs.kappa[0]))
         splits: dict[int, tuple[float, np.ndarray]] = {}
         merges = Merges(gibbs, score)
         for _ in range(3 * self.clusters):
@@ -177,13 +230,5 @@ def k_means(rows: Rows, clusters: int, rng: np.random.Generator) -> Int[np.ndarr
         if gaps[-1] <= 1e-12:
             break  # fewer different rows than clusters
         seeds.append(int(np.searchsorted(gaps, rng.random() * gaps[-1])))
-    centres = rows.dense(np.array(seeds))
-    z = np.zeros(rows.number, np.int64)
-    for _ in range(K_MEANS_ROUNDS):
-        z = np.argmax(rows.products(every, np.ascontiguousarray(centres.T)), axis=1)
-        sums = rows.resultants(len(centres))
-        rows.add(every, z, sums)
-        found = rows.of_clusters(sums, np.arange(len(centres)))
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        centres = np.where(lengths > 0, found / np.maximum(lengths, 1e-300), centres)
+    z = spherical_k_means(rows, rows.dense(np.array(seeds)), K_MEANS_ROUNDS)
     return np.unique(z, return_inverse=True)[1]
