@@ -16,6 +16,10 @@ def defined():
     return run_page(PAGE, [block for block in blocks_of(PAGE)[:7] if "gd.sample(" not in block])[0]
 
 
+def of_all(function, points):
+    return np.asarray(jax.jit(jax.vmap(function))(points))
+
+
 def middles(low, high, number):
     return low + (high - low) * (np.arange(number) + 0.5) / number
 
@@ -32,8 +36,8 @@ def test_the_factor_of_one_slack_coordinate_makes_areas_of_the_sphere_those_of_t
     tilt, turn = np.meshgrid(middles(0, np.pi / 2, 500), middles(0, 2 * np.pi, 1000), indexing="ij")
     points = np.stack([np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), np.cos(tilt)], axis=-1)
     points = points.reshape(-1, 3)
-    x = jax.vmap(lambda point: defined["from_the_ball"](point)[0])(points)
-    log_weights = np.asarray(jax.vmap(defined["on_the_sphere"])(points)) + np.log(np.sin(tilt)).ravel()
+    x = of_all(lambda point: defined["from_the_ball"](point)[0], points)
+    log_weights = of_all(defined["on_the_sphere"], points) + np.log(np.sin(tilt)).ravel()
     assert_exact(defined, x, log_weights)
 
 
@@ -43,7 +47,7 @@ def test_heights_of_points_of_spheres_need_no_factor(defined):
     points = np.stack([heights, np.sqrt(1 - heights**2), np.zeros_like(heights)], axis=-1)
     x = defined["from_heights"](points)
     log_areas = np.log(np.sin(first) * np.sin(second)).ravel()
-    assert_exact(defined, x, np.asarray(jax.vmap(defined["log_density"])(x)) + log_areas)
+    assert_exact(defined, x, of_all(defined["log_density"], x) + log_areas)
 
 
 @pytest.mark.slow
