@@ -114,7 +114,7 @@ class Mixtures:
 
     def _sampled(
         self, counts: sp.csr_matrix, intervals: bool
-    ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M D K"]]:
+    ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M told K"]]:
         """The mean of each document's mixture, and all draws of the mixtures, for intervals."""
         (documents, num_topics), number = (counts.shape[0], self._prior.shape[1]), len(self._topics)
         sampler = DocumentSampler(
