@@ -30,14 +30,14 @@ from geodrift.models.von_mises_fisher_mixture._place_membership import (
     places_of,
     with_other_places,
 )
-from geodrift.models.von_mises_fisher_mixture._places import LEAST_WEIGHT, told, with_every_draw
+from geodrift.models.von_mises_fisher_mixture._places import LEAST_WEIGHT, TOLD, told, with_every_draw
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import checked_rows, rows_of
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._tables import findings_lines, findings_text
 
-PARAMETERS = ("directions", "concentrations", "weights", "labels", "background_weight", "other_weight")
+PARAMETERS = (*TOLD, "resultants", "background_weight", "other_weight")
 
 
 class VonMisesFisherAnswers(ComponentAnswers):
@@ -151,7 +151,7 @@ class VonMisesFisherAnswers(ComponentAnswers):
     def to_datatree(self, run: Run) -> Any:
         """The clusters that are told of, in one order, beside all numbers of the draws."""
         posterior, (draws, agreed) = run.draws["posterior"].to_dataset().load(), self.aligned(run)
-        ordered = {name: draws[name] for name in PARAMETERS[:4]}
+        ordered = {name: draws[name] for name in TOLD}
         dims = {name: posterior[name].dims for name in ordered}
         kept = posterior.drop_vars(list(ordered)).drop_dims("cluster", errors="ignore")
         places = {"cluster": np.arange(draws["weights"].shape[2])}
@@ -162,7 +162,7 @@ class VonMisesFisherAnswers(ComponentAnswers):
 
     def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         posterior = run.draws["posterior"].to_dataset()
-        draws = {name: posterior[name].values for name in PARAMETERS[:4]}
+        draws = {name: posterior[name].values for name in TOLD}
         return told(draws, _given(_settings(run)))
 
     def _numbers(self, run: Run) -> list[dict[str, Any]]:

@@ -84,6 +84,7 @@ class Chain(ModelChain):
         number = None if self.settings.inferred else int(self.settings.n_clusters)
         return {
             "directions": Variable(("cluster", "coordinate"), (number, self.rows.dim), "float32"),
+            "resultants": Variable(("cluster", "coordinate"), (number, self.rows.dim), "float32"),
             "concentrations": Variable(("cluster",), (number,), "float64"),
             "weights": Variable(("cluster",), (number,), "float64"),
             "labels": Variable(("cluster",), (number,), "int32"),
@@ -151,6 +152,7 @@ class Chain(ModelChain):
         found = self._parameters()
         return {
             "directions": found.directions.astype(np.float32),
+            "resultants": found.resultants.astype(np.float32),
             "concentrations": found.concentrations,
             "weights": found.weights,
             "labels": found.labels.astype(np.int32),

@@ -187,9 +187,9 @@ class CollapsedGibbs:
         shapes = [*(counts + self.number.g), self.prior.a0 + self.sums.background[0], rest]
         gammas = rng.standard_gamma(np.maximum(shapes, 0.0))
         shares = gammas / gammas.sum()
-        sums = self.rows.of_clusters(self.resultants, labels)
-        directions = host_sample(rng, kappa[:, None] * sums + self.prior.r0)
-        return Parameters(labels, shares[:-2], directions, kappa, float(shares[-2]), float(shares[-1]))
+        resultants = kappa[:, None] * self.rows.of_clusters(self.resultants, labels) + self.prior.r0
+        directions, (background, others) = host_sample(rng, resultants), map(float, shares[-2:])
+        return Parameters(labels, shares[:-2], directions, resultants, kappa, background, others)
 
     def log_joint(self) -> float:
         """Log density of rows, assignments and concentrations, but for constants of the priors."""

@@ -31,6 +31,7 @@ class Parameters(NamedTuple):
         labels: Their numbers in the assignments, [K].
         weights: [K].
         directions: Unit vectors, [K, d].
+        resultants: kappa_k R_k + r_0, whose von Mises-Fisher law the directions have, [K, d].
         concentrations: [K].
         background: Weight of the background; 0 where there is none.
         others: Weight of the clusters that no row has joined yet; 0 where all K are listed.
@@ -39,6 +40,7 @@ class Parameters(NamedTuple):
     labels: Int[np.ndarray, " K"]
     weights: Float[np.ndarray, " K"]
     directions: Float[np.ndarray, "K d"]
+    resultants: Float[np.ndarray, "K d"]
     concentrations: Float[np.ndarray, " K"]
     background: float
     others: float

@@ -13,6 +13,7 @@ import numpy as np
 
 from geodrift.models.kit._agreement import Agreement, aligned, of_places
 
+TOLD = ("directions", "concentrations", "weights", "labels")  # variables of a cluster that is told of
 LEAST_WEIGHT = 0.01  # mean over all draws, from which on a cluster is told of
 ABSENT = -2  # label of an empty place; -1 is the background
 

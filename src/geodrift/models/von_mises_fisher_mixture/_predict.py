@@ -1,4 +1,13 @@
-"""Rows under draws of the parameters: densities, and probabilities of clusters."""
+r"""Rows under draws: densities, and probabilities of clusters.
+
+A draw's assignments give the direction of cluster k the von Mises-Fisher law with the resultant
+:math:`t_k = \kappa_k R_k + r_0`. With the direction integrated out a new row has in cluster k the density
+
+.. math:: c(\kappa_k)\, c(|t_k|) / c(|t_k + \kappa_k x|).
+
+In many dimensions a drawn direction is far from every row, also from those of its cluster: probabilities
+under it say less than is known.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -8,6 +17,8 @@ from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.distributions._compiled import debye_table
+from geodrift.models.von_mises_fisher_mixture._density_kernel import add_log_densities
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
 
@@ -17,6 +28,7 @@ class Draw(NamedTuple):
 
     Attributes:
         directions: [K, d].
+        resultants: kappa_k R_k + r_0, whose law the directions have, [K, d].
         concentrations: [K].
         weights: [K].
         labels: The clusters' numbers in the assignments, [K].
@@ -25,6 +37,7 @@ class Draw(NamedTuple):
     """
 
     directions: Float[np.ndarray, "K d"]
+    resultants: Float[np.ndarray, "K d"]
     concentrations: Float[np.ndarray, " K"]
     weights: Float[np.ndarray, " K"]
     labels: Int[np.ndarray, " K"]
@@ -39,6 +52,7 @@ class Draw(NamedTuple):
         directions = stored["directions"][index][told].astype(np.float64)
         return cls(
             directions / np.linalg.norm(directions, axis=1, keepdims=True),
+            stored["resultants"][index][told].astype(np.float64),
             kappa[told],
             stored["weights"][index][told],
             stored["labels"][index][told],
@@ -51,6 +65,7 @@ class Draw(NamedTuple):
         """A draw as the sampler makes it."""
         return cls(
             found.directions,
+            found.resultants,
             found.concentrations,
             found.weights,
             found.labels,
@@ -61,14 +76,20 @@ class Draw(NamedTuple):
     def log_densities(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S L"]:
         """Log of weight times density of each cluster, of a cluster without rows and of the background, last.
 
-        A row of a cluster without rows is uniform: its direction has its prior. (With a prior of the
-            directions
-        that is an approximation, of a cluster that has next to no weight.)
+        Directions are integrated out. A row of a cluster that is not listed is uniform, as its direction is.
+        (With a prior of the directions that is an approximation, of a cluster that has next to no weight.)
         """
         heights = np.log(self.weights) + host_log_normaliser(rows.dim, self.concentrations)
-        cosines = rows.products(numbers, np.ascontiguousarray(self.directions.T))
         found = np.empty((len(numbers), len(self.weights) + 2))
-        found[:, :-2] = heights + self.concentrations * cosines
+        scores = np.tile(heights, (len(numbers), 1))
+        add_log_densities(
+            scores,
+            np.asarray(rows.products(numbers, np.ascontiguousarray(self.resultants.T)), np.float64),
+            self.concentrations,
+            (self.resultants**2).sum(axis=1),
+            *debye_table(rows.dim),
+        )
+        found[:, :-2] = scores
         with np.errstate(divide="ignore"):
             found[:, -2:] = np.log([self.others, self.background]) + host_log_normaliser(rows.dim, 0.0)
         return found

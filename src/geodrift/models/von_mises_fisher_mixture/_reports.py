@@ -23,14 +23,12 @@ from geodrift.models.von_mises_fisher_mixture._place_membership import (
     places_of,
     with_other_places,
 )
-from geodrift.models.von_mises_fisher_mixture._places import LEAST_WEIGHT, told, with_every_draw
+from geodrift.models.von_mises_fisher_mixture._places import LEAST_WEIGHT, TOLD, told, with_every_draw
 from geodrift.models.von_mises_fisher_mixture._shared_clusters import NUMBERS, shared_clusters
 from geodrift.report import Report
 
 if TYPE_CHECKING:
     import xarray as xr
-
-VARIABLES = ("directions", "concentrations", "weights", "labels")
 
 
 class ClusterReports:
@@ -75,7 +73,7 @@ class ClusterReports:
         check_is_fitted(self)
         ordered, agreed = told(self.draws_, not self.settings_.inferred)
         dims = ("chain", "draw", "cluster")
-        draws = {name: ((*dims, "coordinate")[: ordered[name].ndim], ordered[name]) for name in VARIABLES} | {
+        draws = {name: ((*dims, "coordinate")[: ordered[name].ndim], ordered[name]) for name in TOLD} | {
             name: (dims[:2], self.draws_[name]) for name in NUMBERS
         }
         posterior = xr.Dataset(draws | {"assignments": ((*dims[:2], "row"), self.draws_["assignments"])})

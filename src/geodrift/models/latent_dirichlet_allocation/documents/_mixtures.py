@@ -86,7 +86,7 @@ class Mixtures:
 
     def __init__(
         self,
-        topics: Iterable[Float[np.ndarray, "K V"]],
+        topics: Iterable[np.ndarray],
         prior: Float[np.ndarray, "N K"],
         seed: int,
         told: int | None = None,

@@ -1,0 +1,55 @@
+"""Densities of new rows under a draw whose directions are integrated out."""
+
+import numpy as np
+import pytest
+
+from geodrift.distributions import host_log_normaliser
+from geodrift.distributions._host_sample import host_sample
+from geodrift.models.von_mises_fisher_mixture._predict import Draw
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from law_checks import z_bound
+
+WEIGHTS = np.array([0.5, 0.3, 0.1])
+
+
+def some_draw(dim, sizes, rng, kappa):
+    """Clusters whose directions are known as well as from so many rows; of none: not at all."""
+    resultants = kappa * np.array(sizes)[:, None] * host_sample(rng, np.zeros((len(sizes), dim)))
+    directions = host_sample(rng, resultants)
+    return Draw(
+        directions, resultants, np.full(len(sizes), kappa), WEIGHTS[: len(sizes)], np.arange(3), 0.04, 0.06
+    )
+
+
+@pytest.mark.parametrize("dim", [3, 6])
+def test_a_density_is_the_mean_over_draws_of_the_direction(dim):
+    rng = np.random.default_rng(dim)
+    draw = some_draw(dim, [2.0, 0.5, 0.0], rng, 3.0)
+    x = host_sample(rng, 5 * draw.directions[[0, 0, 1, 2]])
+    told = np.exp(draw.log_densities(rows_of(x, False), np.arange(4)))
+    for k in range(3):
+        directions = host_sample(rng, np.tile(draw.resultants[k], (200_000, 1)))
+        level = host_log_normaliser(dim, draw.concentrations[k])
+        each = draw.weights[k] * np.exp(level + draw.concentrations[k] * directions @ x.T)
+        z = (each.mean(axis=0) - told[:, k]) / (each.std(axis=0) / np.sqrt(len(each)))
+        assert np.abs(z).max() < z_bound(12)
+    uniform = np.exp(host_log_normaliser(dim, 0.0))
+    np.testing.assert_allclose(told[:, 3:], np.tile([0.06 * uniform, 0.04 * uniform], (4, 1)))
+
+
+@pytest.mark.parametrize("dim", [3, 50, 768])
+def test_only_what_has_no_weight_is_left_at_its_bound(dim):
+    rng = np.random.default_rng(dim)
+    kappa = 3.0 * dim
+    draw = some_draw(dim, [400.0, 20.0, 1.0], rng, kappa)
+    rows = rows_of(host_sample(rng, kappa * draw.directions[rng.integers(3, size=60)]), False)
+    told = draw.log_densities(rows, np.arange(60))[:, :3]
+    dots = rows.products(np.arange(60), np.ascontiguousarray(draw.resultants.T))
+    squares = (draw.resultants**2).sum(axis=1)
+    exact = np.log(draw.weights) + host_log_normaliser(dim, draw.concentrations)
+    exact = exact + host_log_normaliser(dim, np.sqrt(squares))
+    exact = exact - host_log_normaliser(dim, np.sqrt(squares + kappa * (2 * dots + kappa)))
+    best = exact.max(axis=1, keepdims=True)
+    assert (told - exact)[exact > best - 40] == pytest.approx(0.0, abs=1e-6)
+    assert (told[exact <= best - 40] < (best - 40 + 0 * exact)[exact <= best - 40] + 1e-6).all()
+    assert (told > exact - 1e-6).all()
