@@ -3,9 +3,8 @@
 Nothing is unpickled, and no size is believed.
 """
 
-import ast
+import re
 import struct
-import warnings
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
@@ -18,6 +17,17 @@ _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
 _BLOCK = 2**22  # bytes
 _KINDS = "biufSU"  # numbers and text
+
+# An entry of the header's dictionary. A shape is a tuple of lengths (Python 2 wrote 3L), and a type with
+# several fields, which is refused, is a list.
+_ENTRY = re.compile(
+    r"""\s* (?P<name> '\w+' | "\w+" ) \s* : \s*
+        (?P<value> '[^'\\]*' | "[^"\\]*" | True | False | \[ .* \]
+                 | \( (\s* \d+ L? \s* ,)* \s* (\d+ L? \s*)? \) )
+        \s* (,\s* | (?=\}) )""",
+    re.VERBOSE,
+)
+_LENGTH = re.compile(r"\d+")
 
 Stream: TypeAlias = IO[bytes] | BufferedIOBase
 
@@ -95,21 +105,34 @@ def read_values(stream: Stream, header: Header, where: str | Path) -> np.ndarray
 
 
 def _parsed(text: bytes, where: str | Path) -> Header:
+    damaged = InputError(f"{where} is damaged in the header of its array")
+    told = _entries(text.decode("latin1").strip())
     try:
-        with warnings.catch_warnings():
-            # Of escapes in strings, which would print a line of the file.
-            warnings.simplefilter("ignore")
-            told = ast.literal_eval(text.decode("latin1").strip())
         descr, fortran_order, shape = (told[name] for name in ("descr", "fortran_order", "shape"))
-        dtype = np.dtype(descr) if isinstance(descr, str) else None
+        dtype = None if descr[0] == "[" else np.dtype(descr[1:-1])
+        lengths = tuple(int(length) for length in _LENGTH.findall(shape))
     except Exception:  # of many kinds: the header is a text from anywhere
-        raise InputError(f"{where} is damaged in the header of its array") from None
+        raise damaged from None
     if dtype is None or dtype.kind not in _KINDS or dtype.itemsize == 0:
         why = (
             "holds Python objects, which are never unpickled" if dtype is not None and dtype.hasobject else ""
         )
         raise InputError(f"{where} {why or 'holds an array of something other than real numbers'}")
-    whole = isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)
-    if not whole or not isinstance(fortran_order, bool) or len(shape) > 8:
-        raise InputError(f"{where} is damaged in the header of its array")
-    return Header(dtype, fortran_order, shape)
+    if shape[0] != "(" or (len(lengths) == 1 and "," not in shape) or len(lengths) > 8:
+        raise damaged
+    if fortran_order not in ("True", "False"):
+        raise damaged
+    return Header(dtype, fortran_order == "True", lengths)
+
+
+def _entries(text: str) -> dict[str, str]:
+    """The entries of a dictionary as they are written; nothing where it is none.
+
+    Headers are read by many threads, and those of `ast.literal_eval` trip over one another (Python 3.11 and
+    3.12, where garbage is collected meanwhile): a whole file would be called damaged.
+    """
+    found, place = {}, 1
+    while entry := _ENTRY.match(text, place):
+        found[entry["name"][1:-1]] = entry["value"]
+        place = entry.end()
+    return found if text[:1] == "{" and text[place:] == "}" else {}

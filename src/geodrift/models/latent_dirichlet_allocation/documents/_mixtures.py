@@ -71,7 +71,7 @@ def document_mixtures(
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])
     prior = checked_prior(doc_topic_prior, *topics.shape[:2])
-    return Mixtures(topics, prior, seed, told).of(counts, intervals=intervals)
+    return Mixtures(list(topics), prior, seed, told).of(counts, intervals=intervals)
 
 
 class Mixtures:
