@@ -11,6 +11,7 @@ from command import assert_one_line
 import geodrift
 from geodrift import models
 from geodrift.models.kit import corpus_of
+from geodrift.models.latent_dirichlet_allocation._answers import LatentDirichletAnswers
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def run(geodrift_cli, tmp_path):
 
 def test_parquet_has_the_table_s_columns_and_their_types(geodrift_cli, run, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("geodrift.models.kit._document_weights.DOCUMENTS_A_BLOCK", 7)
+    monkeypatch.setattr(LatentDirichletAnswers, "documents_a_block", lambda self, run: 7)
     for form in ([], ["--intervals"], ["--long"]):
         out = tmp_path / f"w{''.join(form)}"
         for suffix in (".csv", ".parquet"):

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from geodrift.cli import UsageError
-from geodrift.models.kit import RESTARTS
+from geodrift.distributed import RESTARTS
 
 _PANEL = "Processes"
 

@@ -13,12 +13,12 @@ from geodrift._errors import InputError
 from geodrift._terminal import end_at_once, say
 from geodrift.cli._errors import UsageError, told
 from geodrift.cli._processes import Processes
-from geodrift.distributed import Team
+from geodrift.distributed import RESTARTS, Team
 from geodrift.distributed._supervisor import LOST
 from geodrift.distributed._worker import LOG
 from geodrift.driver import FitResult, Length, Run, follow, led
 from geodrift.models import model_of
-from geodrift.models.kit import RESTARTS, Model, ModelSettings, corpus_of, fit, make_chains, start_of
+from geodrift.models.kit import Model, ModelSettings, corpus_of, fit, make_chains, start_of
 from geodrift.models.kit import supervised as by_processes
 
 

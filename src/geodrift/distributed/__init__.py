@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from geodrift.distributed._join import leave as leave
     from geodrift.distributed._place import Place as Place
     from geodrift.distributed._place import find_place as find_place
+    from geodrift.distributed._supervisor import RESTARTS as RESTARTS
     from geodrift.distributed._supervisor import End as End
     from geodrift.distributed._supervisor import supervise as supervise
     from geodrift.distributed._team import Alone as Alone

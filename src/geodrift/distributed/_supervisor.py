@@ -17,6 +17,7 @@ from geodrift.distributed import _progress
 from geodrift.distributed._watch import Watch, is_stopped, processor_seconds
 from geodrift.distributed._worker import LOG
 
+RESTARTS = 3  # of processes that were killed, have crashed or were stuck
 LOST = 75  # status of a process that has lost another one
 POLL_SECONDS = 0.1
 SETTLE_SECONDS = 2.0  # in which the ends of others that a first one brings about are awaited

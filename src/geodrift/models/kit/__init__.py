@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from geodrift.models.kit._allowed import WholeOr as WholeOr
     from geodrift.models.kit._allowed import YesNo as YesNo
     from geodrift.models.kit._answers import Answers as Answers
-    from geodrift.models.kit._by_processes import RESTARTS as RESTARTS
     from geodrift.models.kit._by_processes import supervised as supervised
     from geodrift.models.kit._chain import ModelChain as ModelChain
     from geodrift.models.kit._comparison import Comparison as Comparison

@@ -13,13 +13,11 @@ from jaxtyping import Float
 
 from geodrift import distributed
 from geodrift.data import Corpus
-from geodrift.distributed import End
+from geodrift.distributed import RESTARTS, End
 from geodrift.driver import Length, Run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._runs import create_run
-
-RESTARTS = 3  # of processes that were killed, have crashed or were stuck
 
 
 def supervised(
