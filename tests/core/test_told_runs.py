@@ -11,7 +11,7 @@ from told_runs import right_runs, wrong_runs
 QUICK = {
     "SGLD, step too large for one direction",
     "SGLD, step too large, sphere",
-    "SGHMC, variance stated too large",
+    "SGLD, few draws of a slow chain",
     "SGHMC, one mode each",
     "HMC, step too large, banana",
     "SGLD, product",

@@ -176,6 +176,8 @@ class ControlVariate(LikelihoodEstimator):
     def _stores_variance(self) -> bool:
         return isinstance(self.variance, Fisher) and self.refresh_every is None
 
+    # Compiled, and once: outside of a compiled function each call of the loop below would compile it anew.
+    @eqx.filter_jit
     def _full_gradient(self, position: Position) -> Tangent:
         """Gradient of the log likelihood of all data, in chunks."""
         size, chunk = self.data_size, min(self.chunk_size, self.data_size)
