@@ -61,18 +61,22 @@ def posterior_noise(
     # Of the mean of `number` distinct rows times N: that of a batch, and 0 where the batch were all of them.
     finite = 1.0 if data.replacement else 1.0 - data.batch_size / data.size
     scale = data.size**2 / data.batch_size * finite
+    at_once = positions if positions * number * dim <= MOST_FLOATS else 1
     found = []
-    for place, key_here in zip(coordinates[:positions], jax.random.split(key, positions), strict=True):
-        rows = jax.tree.map(lambda a: a[0], data.rows(key_here, 1, number))
-        y = jnp.asarray(place, estimator.affine.centre.dtype)
+    for first in range(0, positions, at_once):
+        key_here, some = jax.random.fold_in(key, first), slice(first, first + at_once)
+        rows = data.rows(key_here, at_once, number)
+        y = jnp.asarray(coordinates[:positions][some], estimator.affine.centre.dtype)
         gradients = np.asarray(_terms(key_here, estimator, y, rows), np.float64)
-        found.append(scale * np.cov(gradients, rowvar=False).reshape(dim, dim))
-    mean = np.mean(found, axis=0)
+        gradients -= gradients.mean(axis=1, keepdims=True)
+        found.append(scale / (number - 1) * gradients.swapaxes(1, 2) @ gradients)
+    each = np.concatenate(found)
+    mean = each.mean(axis=0)
     axes = np.linalg.eigh(mean)[1]
-    off = [np.abs(np.einsum("ij,ik,kj->j", axes, v - mean, axes)).max() for v in found]
-    return PosteriorNoise(mean, float(np.mean(off)), number * len(found))
+    off = np.abs(np.einsum("ij,pik,kj->pj", axes, each - mean, axes, optimize=True)).max(axis=1)
+    return PosteriorNoise(mean, float(off.mean()), number * positions)
 
 
 @eqx.filter_jit
-def _terms(key: RandomKey, estimator: Any, y: Float[Array, " d"], rows: Batch) -> Float[Array, "rows d"]:
-    return estimator.noisy_terms(y, estimator.init(key, y), rows)
+def _terms(key: RandomKey, estimator: Any, y: Float[Array, "p d"], rows: Batch) -> Float[Array, "p rows d"]:
+    return jax.vmap(lambda at, batch: estimator.noisy_terms(at, estimator.init(key, at), batch))(y, rows)
