@@ -68,7 +68,7 @@ def posterior_noise(
         rows = data.rows(key_here, at_once, number)
         y = jnp.asarray(coordinates[:positions][some], estimator.affine.centre.dtype)
         gradients = np.asarray(_terms(key_here, estimator, y, rows), np.float64)
-        gradients -= gradients.mean(axis=1, keepdims=True)
+        gradients = gradients - gradients.mean(axis=1, keepdims=True)
         found.append(scale / (number - 1) * gradients.swapaxes(1, 2) @ gradients)
     each = np.concatenate(found)
     mean = each.mean(axis=0)
