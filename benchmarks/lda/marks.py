@@ -3,10 +3,10 @@
     python benchmarks/lda/marks.py OUT.json FOLDER --topics K [--seconds 5 10 20 60] [--seed 0] [--chains 1]
 
 FOLDER has train-counts.npz, test-counts.npz and vocab.txt. Each of our runs is planned for its own mark, by
-the command, with the defaults; what is scored is its files: ``expected_topics`` of `geodrift export`, the mean
-of the stored draws, against tomotopy's single state at the same mark, on the same held-out tenth of each test
-document's tokens. Beside them ours under ten of the draws, which are of the later half of the run, and
-tomotopy's under ten states of the time from a half of the mark on.
+the command, with the defaults; what is scored is its files: ``expected_topics`` of `geodrift export`, which
+is the mean of the stored draws, against tomotopy's single state at the same mark, on the same held-out tenth
+of each test document's tokens. Beside them ours under ten of the draws, which are of the later half of the
+run, and tomotopy's under ten states of the time from a half of the mark on.
 """
 
 import argparse
