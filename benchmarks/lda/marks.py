@@ -3,10 +3,10 @@
     python benchmarks/lda/marks.py OUT.json FOLDER --topics K [--seconds 5 10 20 60] [--seed 0] [--chains 1]
 
 FOLDER has train-counts.npz, test-counts.npz and vocab.txt. Each of our runs is planned for its own mark, by
-the command, with the defaults; what is scored is its files: ``expected_topics`` of `geodrift export` against
-tomotopy's single state at the same mark, on the same held-out tenth of each test document's tokens. Beside
-them ours under ten of the draws, which are of the later half of the run, and tomotopy's under ten states of
-the time from a half of the mark on.
+the command, with the defaults; what is scored is its files: ``expected_topics`` of `geodrift export`, which
+is the mean of the stored draws, against tomotopy's single state at the same mark, on the same held-out tenth
+of each test document's tokens. Beside them ours under ten of the draws, which are of the later half of the
+run, and tomotopy's under ten states of the time from a half of the mark on.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def ours(options, seconds, test):
             draws, expected = arrays["topics"], arrays["expected_topics"]
     spread = np.linspace(0, len(draws) - 1, DRAWS).astype(int)
     return {
-        "state": perplexity(test, expected),
+        "mean": perplexity(test, expected),
         "draws": perplexity(test, draws[spread]),
         "said": next(line for line in said.splitlines() if "from the first step" in line),
     }
@@ -84,7 +84,7 @@ def main():
                 test, np.stack([topics[time] for time in of_draws if topics[time] is not None])
             ),
         }
-        told = {name: round(row["state"], 1) for name, row in rows[str(seconds)].items()}
+        told = {name: round(row.get("mean", row.get("state")), 1) for name, row in rows[str(seconds)].items()}
         print(seconds, told, rows[str(seconds)]["geodrift"], file=sys.stderr)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     settings = {name: str(value) for name, value in vars(options).items() if name not in ("out", "folder")}

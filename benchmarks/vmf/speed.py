@@ -1,16 +1,15 @@
-"""How long a von Mises-Fisher mixture takes to its resting score: 100,000 vectors of 128 numbers, 80
-clusters.
+"""How long a von Mises-Fisher mixture takes to its resting score: 100,000 vectors, 80 clusters.
 
     python benchmarks/vmf/speed.py OUT.json [--vectors VECTORS.npy] [--passes 20] [--kappa 60] [--threads 1]
 
 With --labels LABELS.npy, whole numbers, NMI with them, and beside it that of spherical k-means from one start
 (`peers.py`), scikit-learn's KMeans and, with diagonal covariances, its GaussianMixture and
 BayesianGaussianMixture, with their seconds. (With full covariances each of their rounds is 2.6e11
-multiplications; HDBSCAN compares 1e10 pairs of rows.) Without a file of unit vectors, vectors are
-simulated: directions uniform, weights Dirichlet(5), one kappa.
-One chain, one thread. Kernels are compiled before the clock starts. The score is the log joint density of
-rows, assignments and concentrations, after the start and after every pass; it rests where it first comes
-within the standard deviation of its last half of that half's mean.
+multiplications; HDBSCAN compares 1e10 pairs of rows.) Without a file of unit vectors, vectors of 128 numbers
+are simulated: directions uniform, weights Dirichlet(5), one kappa. One chain, one thread. Kernels are
+compiled before the clock starts. The score is the log joint density of rows, assignments and concentrations,
+after the start and after every pass; it rests where it first comes within the standard deviation of its last
+half of that half's mean.
 """
 
 import argparse

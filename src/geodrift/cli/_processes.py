@@ -17,8 +17,8 @@ class Processes(NamedTuple):
         int | None,
         typer.Option(
             min=1,
-            help="Share the documents out to so many processes on this machine, with the same draws; they are"
-            " watched, and started again from the last checkpoint.",
+            help="Share the documents, or rows, out to so many processes on this machine, with the same draws"
+            " for any number of them; they are watched, and started again from the last checkpoint.",
             rich_help_panel=_PANEL,
         ),
     ] = None

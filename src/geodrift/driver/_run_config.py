@@ -9,7 +9,7 @@ from geodrift._errors import InputError
 from geodrift.driver._damage import CHANGED, MISSING, damaged
 from geodrift.files import SEAL, Damage, check_seal, checksum, read_json, write_sealed
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 4  # 3 had a second estimate of the topics in its checkpoints
 CONFIG = "config.json"
 CHECKPOINT, DRAWS, METRICS, SUMMARY = "checkpoint/state.npz", "draws.zarr", "metrics.jsonl", "summary.json"
 _WHAT = "a run directory"

@@ -12,7 +12,7 @@ class ClusterCount(NamedTuple):
     """The law of the number of clusters above a size.
 
     Attributes:
-        share: The least share of the rows that a counted cluster has.
+        share: Of the rows, above which a cluster is counted.
         values: The numbers that occur in the draws, increasing.
         probabilities: Of each.
         low: 5% quantile: the least number with at least that probability at or below it.

@@ -31,8 +31,7 @@ class DirichletProcessAnswers(ComponentAnswers):
     variable = "clusters"
     sizes = "cluster_sizes"
 
-    def aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
-        """The clusters that are told of, [chain, draw, cluster, ...], and how far the chains agree."""
+    def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
         posterior = run.draws["posterior"].to_dataset()
         draws = {name: posterior[name].values for name in _places.variables(self.model.component)}
         return _places.told(draws, _given(run))

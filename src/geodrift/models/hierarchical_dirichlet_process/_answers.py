@@ -21,10 +21,9 @@ from geodrift.models.latent_dirichlet_allocation._answers import completion_sent
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics
-from geodrift.models.topics._answers import TopicAnswers
+from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
 from geodrift.models.topics._topic_scores import topic_scores
 
-TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
 OTHERS = "other topics"  # the last column of `transform`
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import sampled
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
-from geodrift.models.hierarchical_dirichlet_process._answers import TRANSFORM_DRAWS, law_of_topics
+from geodrift.models.hierarchical_dirichlet_process._answers import law_of_topics
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
@@ -20,6 +20,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
     completion_perplexity,
 )
+from geodrift.models.topics._answers import TRANSFORM_DRAWS
 from geodrift.models.topics._facade import TopicModelFacade
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ MODEL = Model(
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
     " told otherwise, and all topics; coherence, exclusivity and diversity of the topics told of",
     export_help="topics [draw, topic, word], topic_weights and topic_sizes [draw, topic], expected_topics"
-    " [topic, word], found [chain, topic], shared [topic], vocabulary, hyperparameters (JSON): of topics"
-    " that are told of",
+    " [topic, word] (their mean over the draws of the chains that have found each), found [chain, topic],"
+    " shared [topic], vocabulary, hyperparameters (JSON): of topics that are told of",
     # Counts and assignments are changed in place; a checkpoint holds a copy.
     memory_of_a_step=2.0,
 )

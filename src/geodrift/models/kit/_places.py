@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement, aligned, of_places, with_intervals_of_shared
+from geodrift.models.kit._alignment import Directions
 from geodrift.models.kit._datatree import component_datatree
 
 LEAST_SHARE = 0.01  # of the data, from which on a component is told of
@@ -56,22 +57,28 @@ def candidates(
 
 
 def of_present(
-    words: Float[np.ndarray, "C N K V"], weights: Float[np.ndarray, "C N K"], agreed: Agreement
+    components: Float[np.ndarray, "C N K V"],
+    present: Bool[np.ndarray, "C N K"],
+    weights: Float[np.ndarray, "C N K"],
+    agreed: Agreement,
+    directions: Directions,
 ) -> Agreement:
     """The agreement where no chain represents a place that is empty in most of its draws.
 
-    That happens only where no two chains agree: the place is then that of the chain in which the component
-    has the largest weight.
+    That happens only where no two chains agree, and one is as good a representative as the other: the place
+    is then that of the chain in which the component has the largest weight.
 
     Args:
-        words: Of the components, from `candidates`, in the order of the agreement.
+        components: From `candidates`, in the order of the agreement.
+        present: Whether a draw has one in each place.
         weights: Of them.
         agreed: How far the chains agree on these.
+        directions: See `agreement`.
     """
-    empty = np.flatnonzero((agreed.found & ((weights > 0).mean(axis=1) <= 0.5)).any(axis=0))
+    empty = np.flatnonzero((agreed.found & (present.mean(axis=1) <= 0.5)).any(axis=0))
     cosines = agreed.cosines.copy()
     for place in empty:
-        means = np.sqrt(words[:, :, place]).mean(axis=1)
+        means = directions(components[:, :, place]).mean(axis=1)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         cosines[:, place] = means @ means[weights[:, :, place].mean(axis=1).argmax()]
     relations = [each for each in agreed.relations if each.place not in empty]
@@ -94,7 +101,8 @@ def told(
     """
     of_words, of_weights, of_sizes = variables(component)
     ordered, agreed = aligned(candidates(draws, given, least, component), of_words, np.sqrt)
-    agreed = of_present(ordered[of_words], ordered[of_weights], agreed)
+    weights = ordered[of_weights]
+    agreed = of_present(ordered[of_words], weights > 0, weights, agreed, np.sqrt)
     sizes = ordered[of_sizes].mean(axis=(0, 1))
     places = np.argsort(-sizes, kind="stable")
     if not given:

@@ -14,6 +14,7 @@ from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._counts import checked_counts
+from geodrift.models.kit._places import spaced
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
@@ -22,7 +23,7 @@ from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
     told_priors,
     with_alpha,
 )
-from geodrift.models.latent_dirichlet_allocation._spaced_draws import spaced, spaced_draws
+from geodrift.models.latent_dirichlet_allocation._spaced_draws import spaced_draws
 from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures, document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
@@ -32,10 +33,9 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
-from geodrift.models.topics._answers import TopicAnswers
+from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
-TRANSFORM_DRAWS = 20  # topic draws that `mixtures` averages over, at most
 
 
 class LatentDirichletAnswers(TopicAnswers):

@@ -17,14 +17,13 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
     completion_perplexity,
 )
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import (
-    align,
-)
+from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import align
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.latent_dirichlet_allocation.model import MODEL
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
-from geodrift.models.topics._facade import TRANSFORM_DRAWS, TopicModelFacade, spaced
+from geodrift.models.topics._answers import TRANSFORM_DRAWS
+from geodrift.models.topics._facade import TopicModelFacade, spaced
 
 STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
 PERPLEXITY_DRAWS = 10

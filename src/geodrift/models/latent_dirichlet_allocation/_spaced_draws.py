@@ -8,12 +8,8 @@ from jaxtyping import Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._agreement import Agreement
+from geodrift.models.kit._places import spaced
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import checked_prior, checked_topics
-
-
-def spaced(number: int, most: int) -> np.ndarray:
-    """At most so many of the numbers from 0 on, evenly spaced."""
-    return np.linspace(0, number - 1, min(most, number)).astype(int)
 
 
 def spaced_draws(

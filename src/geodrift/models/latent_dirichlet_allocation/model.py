@@ -26,12 +26,12 @@ MODEL = Model(
     transform_help=TRANSFORM_HELP,
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
     " told otherwise; coherence, exclusivity and diversity of the topics",
-    export_help=f"{EXPORT_HELP}: the mean given the assignments of the first chain's last state;"
+    export_help=f"{EXPORT_HELP};"
     " doc_topic_prior [draw, topic] and topic_word_prior [draw] where they were learnt",
     ladder_setting="n_topics",
     # Each number at its best: a fixed alpha of each topic is a sum that grows with their number.
     ladder_defaults={"learn_doc_topic_prior": "symmetric", "learn_topic_word_prior": "symmetric"},
-    # Counts and assignments are changed in place; a checkpoint holds a copy.
     cannot_share=_cannot_share,
+    # Counts and assignments are changed in place; a checkpoint holds a copy.
     memory_of_a_step=2.0,
 )

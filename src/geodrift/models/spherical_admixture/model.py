@@ -26,7 +26,7 @@ MODEL = Model(
     transform_help=TRANSFORM_HELP,
     evaluation_help="log-perplexity, under all draws unless told otherwise; compare only at equal N and J",
     evaluation_options=(THETA_DRAWS,),
-    export_help=f"{EXPORT_HELP}: the draws' mean direction",
+    export_help=EXPORT_HELP,
     demo_settings=("n_topics",),
     # Vectors may be negative, counts not.
     may_be_negative=lambda settings: settings.get("weighting") == "none",

@@ -11,6 +11,8 @@ from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._component_answers import ComponentAnswers, flat
 from geodrift.models.topics._expected_topics import expected_topics
 
+TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
+
 
 class TopicAnswers(ComponentAnswers):
     """Of a model whose draws have the variable ``topics``, [topic, word], and mostly ``topic_sizes``."""

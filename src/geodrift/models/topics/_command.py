@@ -5,7 +5,8 @@ from geodrift.models.kit._model import Summary
 COMPONENT = "topic"
 TRANSFORM_HELP = "The mixture of topics of each document; an interval only for topics that the chains share"
 EXPORT_HELP = (
-    "topics [draw, topic, word], topic_sizes [draw, topic], expected_topics [topic, word], "
+    "topics [draw, topic, word], topic_sizes [draw, topic], expected_topics [topic, word] (their "
+    "mean over the draws of the chains that have found each), "
     "found [chain, topic] (which chain has found a topic), shared [topic] (whether enough have), "
     "vocabulary, hyperparameters (JSON)"
 )

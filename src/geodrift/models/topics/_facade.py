@@ -8,20 +8,20 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import Chain
+from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import Agreement, agreement, with_intervals_of_shared
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
+from geodrift.models.topics._answers import TRANSFORM_DRAWS
 from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics.starts._sources import starting_topics
 from geodrift.report import Report
 
 if TYPE_CHECKING:
     import xarray as xr
-
-TRANSFORM_DRAWS = 20  # draws that `transform` averages over, at most
 
 
 class TopicModelFacade(Facade):
@@ -189,4 +189,4 @@ class TopicModelFacade(Facade):
 
 def spaced(draws: Float[np.ndarray, "N ..."], most: int = TRANSFORM_DRAWS) -> Float[np.ndarray, "M ..."]:
     """At most so many of the draws, evenly spaced."""
-    return draws[np.linspace(0, len(draws) - 1, min(most, len(draws))).astype(int)]
+    return draws[_places.spaced(len(draws), most)]

@@ -29,9 +29,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
     """Clusters of unit vectors with a posterior.
 
     N rows, d numbers each, K clusters: x_i | z_i = k ~ vMF(mu_k, kappa_k), weights ~ Dirichlet, directions
-        uniform on
-    the sphere or with a von Mises-Fisher prior, concentrations with a prior of their own. Values are
-    checked by `fit`, which raises ValueError. What each setting is and may be
+    uniform on the sphere or with a von Mises-Fisher prior, concentrations with a prior of their own. Values
+    are checked by `fit`, which raises ValueError. What each setting is and may be
     `geodrift.models.von_mises_fisher_mixture.Settings` says.
 
     Args:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._places import spaced
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
 from geodrift.models.von_mises_fisher_mixture._rows import Rows, one_thread
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
@@ -43,7 +44,7 @@ def places_of(
         settings: Of the mixture.
     """
     chains, length = ordered["numbers"].shape[:2]
-    chosen = np.linspace(0, chains * length - 1, min(MOST_DRAWS, chains * length)).astype(int)
+    chosen = spaced(chains * length, MOST_DRAWS)
     indices = [divmod(int(number), length) for number in chosen]
     present = np.isfinite(ordered["concentrations"])
     numbers = np.where(present, ordered["numbers"], -1).reshape(chains * length, -1)[chosen]

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from geodrift.models.kit._agreement import Agreement, aligned, of_places
+from geodrift.models.kit._alignment import unit_directions
+from geodrift.models.kit._places import of_present
 
 TOLD = ("directions", "concentrations", "weights", "labels")  # variables of a cluster that is told of
 LEAST_WEIGHT = 0.01  # mean over all draws, from which on a cluster is told of
@@ -68,8 +70,9 @@ def told(draws: Mapping[str, np.ndarray], given: bool) -> tuple[dict[str, np.nda
     """
     dim = draws["directions"].shape[3]
     ordered, agreed = aligned(candidates(draws, given), "directions")
-    agreed = of_present(ordered, agreed)
-    weights = ordered["weights"].mean(axis=(0, 1))
+    present, weights = np.isfinite(ordered["concentrations"]), ordered["weights"]
+    agreed = of_present(ordered["directions"], present, weights, agreed, unit_directions)
+    weights = weights.mean(axis=(0, 1))
     places = np.argsort(-weights, kind="stable")
     if not given:
         places = places[: max(1, int((weights >= LEAST_WEIGHT).sum()))]
@@ -77,27 +80,6 @@ def told(draws: Mapping[str, np.ndarray], given: bool) -> tuple[dict[str, np.nda
     directions = np.array(found["directions"][..., :dim])
     directions[~np.isfinite(found["concentrations"])] = np.nan
     return found | {"directions": directions}, of_places(agreed, places)
-
-
-def of_present(ordered: Mapping[str, np.ndarray], agreed: Agreement) -> Agreement:
-    """The agreement where no chain represents a place that is empty in most of its draws.
-
-    That happens only where no two chains agree, and one is as good a representative as the other: it is then
-    the one in which the cluster has the largest weight.
-
-    Args:
-        ordered: From `candidates`, in the order of the agreement.
-        agreed: Of these.
-    """
-    present = np.isfinite(ordered["concentrations"]).mean(axis=1) > 0.5
-    empty = np.flatnonzero((agreed.found & ~present).any(axis=0))
-    cosines = agreed.cosines.copy()
-    for place in empty:
-        means = ordered["directions"][:, :, place].mean(axis=1)
-        means /= np.linalg.norm(means, axis=1, keepdims=True)
-        cosines[:, place] = means @ means[ordered["weights"][:, :, place].mean(axis=1).argmax()]
-    relations = [each for each in agreed.relations if each.place not in empty]
-    return agreed._replace(cosines=cosines, relations=relations)
 
 
 def with_every_draw(values: np.ndarray) -> np.ndarray:

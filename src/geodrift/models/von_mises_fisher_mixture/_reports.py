@@ -125,7 +125,7 @@ class ClusterReports:
         return {name: self.draws_[name] for name in NUMBERS}
 
     def _told_numbers(self: Any) -> list[dict[str, Any]]:
-        """How many clusters there are, and how many of at least `LEAST_WEIGHT`."""
+        """How many clusters there are, and how many have more than `LEAST_WEIGHT` of the rows."""
         return [
             law_of_number(self.draws_["number_of_clusters"], "number_of_clusters"),
             law_of_number(self.cluster_count_.draws, "number_of_clusters_above", LEAST_WEIGHT),

@@ -4,16 +4,14 @@ Two rows are drawn at random. Are they in one cluster, its division in two is pr
 their two. With the directions and weights integrated out the state is the partition and the concentrations:
 
 * The two rows seed two clusters; the others are assigned to either at random, then by ``SCANS`` restricted
-Gibbs
-  scans at a concentration that is a function of the union alone, and a last scan gives the proposal. Its
-  probability is a product of those of the scan's choices. For a merge the same scans run, and the last one
-  is made to end in the present division.
-* Concentrations of the clusters that come into being are drawn from normal laws of log kappa around the
-mode of
-  their posterior (`_cluster_score`), a function of the rows in them alone.
+  Gibbs scans at a concentration that is a function of the union alone, and a last scan gives the proposal.
+  Its probability is a product of those of the scan's choices. For a merge the same scans run, and the last
+  one is made to end in the present division.
+* Concentrations of the clusters that come into being are drawn from normal laws of log kappa around the mode
+  of their posterior (`_cluster_score`), a function of the rows in them alone.
 
-Unions with more numbers than ``MOST_NUMBERS`` are left alone, in both directions alike. A move costs SCANS
-+ 1 scans of two clusters, once a pass.
+Unions with more numbers than ``MOST_NUMBERS`` are left alone, in both directions alike. A move costs
+SCANS + 1 scans of two clusters, once a pass.
 """
 
 import math

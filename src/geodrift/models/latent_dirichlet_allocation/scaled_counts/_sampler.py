@@ -5,10 +5,9 @@ A step draws the assignments of a minibatch given the topics and estimates the c
 .. math:: \hat N_{kw} = \frac{D}{B} \sum_{d \in \text{minibatch}} E[n_{dkw} \mid \pi],
 
 the expectation being a mean over sweeps; then the topics take one step of the chosen sampler
-(`UnnormalisedTopics`).
-Nothing but the topics has to be kept, which is what a stream needs. Where documents come again their
-assignments are kept to start the next sweeps from: the mean over sweeps then has no bias of its start that is
-left when the steps grow short.
+(`UnnormalisedTopics`). Nothing but the topics has to be kept, which is what a stream needs. Where documents
+come again their assignments are kept to start the next sweeps from: the mean over sweeps then has no bias of
+its start that is left when the steps grow short.
 
 Warm-up is faster and not exact: the assignments are drawn given the mean of the topics under a weighted mean
 of the counts. A draw of a gamma of a small shape is nothing, and what has no token of a topic finds none.
