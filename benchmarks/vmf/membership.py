@@ -7,9 +7,10 @@ each, within about a fifth of the median), fitted by the estimator from a cold s
 K. Told are the probabilities of 10,000 new rows, and of those fitted, by `transform_with_intervals`, in the
 clusters of `findings`, matched with the truth's on the fitted rows by the largest overlaps. Expected
 calibration error (ECE): over ten bins of equal width, for the most probable cluster ("top") and for all
-clusters ("all"), the mean of |how often - what was said|, weighted by the number in a bin. Beside it the same
-of the truth's own probabilities, which is what chance leaves. "off": the largest distance of a row's sum from
-1.
+clusters ("all"), the mean of |how often - what was said|, weighted by the number in a bin. It is told of all
+sets together, as probabilities that are right are so over the sets, and as the mean over the sets, in each of
+which all rows share what the fit has wrong. Beside it the same of the truth's own probabilities, which is
+what chance leaves. "off": the largest distance of a row's sum from 1.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from geodrift.distributions._host_sample import host_sample
 from geodrift.models import VonMisesFisherMixture
 
 K, BINS, NEW = 10, 10, 10_000
+WHO = ("new", "truth", "fitted")
 
 
 def median_of(dim):
@@ -42,18 +44,26 @@ def simulated(dim, rows, rng, each):
     return x, z, p / p.sum(axis=1, keepdims=True)
 
 
-def error(said, happened):
-    """ECE of probabilities and of what happened, 0 or 1."""
+def gaps(said, happened):
+    """How often less what was said, a bin, summed over what is in it, 0 or 1; divided by the number of all."""
     bins = np.minimum((said * BINS).astype(int), BINS - 1)
-    gaps = np.bincount(bins, happened, BINS) - np.bincount(bins, said, BINS)
-    return float(np.abs(gaps).sum() / len(said))
+    return ((np.bincount(bins, happened, BINS) - np.bincount(bins, said, BINS)) / len(said)).tolist()
 
 
 def both(p, z):
-    """Of the most probable cluster, and of all."""
+    """Gaps of the most probable cluster, and of all."""
     inside = np.arange(p.shape[1]) == z[:, None]
     best = p.argmax(axis=1)
-    return {"top": error(p.max(axis=1), best == z), "all": error(p.ravel(), inside.ravel())}
+    return {"top": gaps(p.max(axis=1), best == z), "all": gaps(p.ravel(), inside.ravel())}
+
+
+def errors(sets, who, of):
+    """ECE of all sets together, and the mean over the sets."""
+    found = np.array([one[who][of] for one in sets])
+    return {
+        "together": float(np.abs(found.mean(axis=0)).sum()),
+        "a set": float(np.abs(found).sum(axis=1).mean()),
+    }
 
 
 def one_set(dim, number, rows, each):
@@ -84,14 +94,11 @@ def main():
         for number in range(told.sets):
             sets.append(one_set(dim, number, told.rows, told.each))
             print(json.dumps(sets[-1]), flush=True)
-    summary = {
-        str(dim): {
-            who: {of: float(np.mean([s[who][of] for s in sets if s["dim"] == dim])) for of in ("top", "all")}
-            for who in ("new", "truth", "fitted")
-        }
-        | {"off": max(s["off"] for s in sets if s["dim"] == dim)}
-        for dim in told.dims
-    }
+    summary = {}
+    for dim in told.dims:
+        of_dim = [one for one in sets if one["dim"] == dim]
+        summary[dim] = {who: {of: errors(of_dim, who, of) for of in ("top", "all")} for who in WHO}
+        summary[dim]["off"] = max(one["off"] for one in of_dim)
     told.out.write_text(json.dumps({"summary": summary, "sets": sets}, indent=1))
     print(json.dumps(summary, indent=1))
 

@@ -1,5 +1,6 @@
 """Where the chains of `geodrift.sample` start: their states and keys, from its argument ``initial``."""
 
+import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -37,6 +38,7 @@ def start_chains(
     return init_chains(sampler, key_init, positions), key_steps
 
 
+@functools.partial(jax.jit, static_argnums=1)
 def _chain_keys(key: RandomKey, num_chains: int) -> Key[Array, "3 chain"]:
     """Each chain's keys of the starting position, of the state, and of the steps."""
     chain_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num_chains))
