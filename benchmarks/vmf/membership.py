@@ -45,7 +45,7 @@ def simulated(dim, rows, rng, each):
 
 
 def gaps(said, happened):
-    """How often less what was said, a bin, summed over what is in it, 0 or 1; divided by the number of all."""
+    """How often less what was said, summed over what is in each bin, divided by the number of all."""
     bins = np.minimum((said * BINS).astype(int), BINS - 1)
     return ((np.bincount(bins, happened, BINS) - np.bincount(bins, said, BINS)) / len(said)).tolist()
 
