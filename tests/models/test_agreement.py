@@ -1,5 +1,7 @@
 """Which chains found which component, intervals that hold for the next chain, and the verdict."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -165,6 +167,8 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     assert "rest" not in said
     assert len(verdict.shared) == 3
     assert verdict.to_dict()["shared"] == verdict.shared
+    many = str(dataclasses.replace(verdict, found=[1] * 120))
+    assert "48 (1), 49 (1) and 70 more." in many
     apart = str(verdict_of(agreed, numbers(*(at_rest + 50 * np.arange(4)[:, None])), "topic"))
     still = np.repeat(np.array([3.0, 5.0, 4.0, 5.0])[:, None], 25, axis=1)
     assert "(R-hat above 100)" in str(verdict_of(agreed, numbers(*still), "topic"))

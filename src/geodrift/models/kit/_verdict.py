@@ -12,6 +12,7 @@ from geodrift.models.kit._agreement import Agreement, least_chains
 from geodrift.models.kit._relations import Relation
 
 SAME = 1.05  # R-hat up to which the chains count as having one law
+MOST_TOLD = 50  # components, and relations, that a person is told by name
 LARGEST_SHOWN = 100  # R-hat: chains that do not move make it any number above
 LEAST_DRAWS = 4  # of a chain, for R-hat
 MOVING = 2.0  # standard deviations between the halves of a chain's draws
@@ -69,11 +70,15 @@ class Verdict:
             "their intervals hold for another run."
         ]
         if others:
-            told = ", ".join(f"{place} ({self.found[place]})" for place in others)
+            told = ", ".join(f"{place} ({self.found[place]})" for place in others[:MOST_TOLD])
+            if len(others) > MOST_TOLD:
+                told += f" and {len(others) - MOST_TOLD:,} more"
             lines.append(
                 f"Take the others as possibilities, without intervals; {name} (chains that found it): {told}."
             )
-        lines += [self._of_relation(relation) for relation in self.relations]
+        lines += [self._of_relation(relation) for relation in self.relations[:MOST_TOLD]]
+        if len(self.relations) > MOST_TOLD:
+            lines.append(f"{len(self.relations) - MOST_TOLD:,} more are split or merged in other chains.")
         return lines
 
     def _of_relation(self, relation: Relation) -> str:
