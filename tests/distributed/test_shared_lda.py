@@ -54,7 +54,7 @@ def assert_same(one, other):
         (5, {"n_topics": 300}, 600),  # two bytes an assignment, and a pair of one group
         (1, {"batch_size": 2000}, 600),
         (5, {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2}, 40),
-        (8, {"n_topics": 300}, 300),
+        pytest.param(8, {"n_topics": 300}, 300, marks=pytest.mark.slow),
     ],
 )
 def test_any_number_of_processes_has_the_bits_of_one(size, parts, settings, lists_from, monkeypatch):

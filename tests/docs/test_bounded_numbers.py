@@ -32,6 +32,7 @@ def assert_exact(names, x, log_weights):
         assert (weights * value).sum() == pytest.approx(names["exact"][name], abs=2e-3), name
 
 
+@pytest.mark.slow
 def test_the_factor_of_one_slack_coordinate_makes_areas_of_the_sphere_those_of_the_box(defined):
     tilt, turn = np.meshgrid(middles(0, np.pi / 2, 500), middles(0, 2 * np.pi, 1000), indexing="ij")
     points = np.stack([np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), np.cos(tilt)], axis=-1)
@@ -41,6 +42,7 @@ def test_the_factor_of_one_slack_coordinate_makes_areas_of_the_sphere_those_of_t
     assert_exact(defined, x, log_weights)
 
 
+@pytest.mark.slow
 def test_heights_of_points_of_spheres_need_no_factor(defined):
     first, second = np.meshgrid(*[middles(0, np.pi, 700)] * 2, indexing="ij")
     heights = np.cos(np.stack([first, second], axis=-1)).reshape(-1, 2)

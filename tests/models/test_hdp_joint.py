@@ -72,7 +72,8 @@ def with_other_words(chain, words):
 
 
 @pytest.mark.usefixtures("unchecked_types")
-@pytest.mark.parametrize("batch_size", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [3, 1])
 def test_words_and_topics_drawn_in_turn_have_the_law_of_the_prior(batch_size):
     numba.set_num_threads(1)
     rng = np.random.default_rng(0)
