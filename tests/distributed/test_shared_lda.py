@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 
+from distributed.chains_of_teams import assert_same, taken
 from distributed.thread_team import together
 from geodrift.data import Corpus
 from geodrift.distributed import Alone, check_agreement
@@ -27,22 +28,7 @@ def of_chain(corpus, team=None, steps=STEPS, restored=None, number=0, **settings
     """Draws of a chain and its state at the end."""
     numba.set_num_threads(1)  # of this thread
     chain = Chain(corpus, Settings(**settings), seed=1, chain=number, team=team)
-    if restored is not None:
-        chain.restore(restored)
-    chain.begin(chain.shares.plan(STEPS))
-    draws = []
-    while chain.count < steps:
-        chain.step()
-        if chain.count % 10 == 0:
-            draws.append(chain.draw())
-    return draws, chain.state()
-
-
-def assert_same(one, other):
-    for mine, its in zip([*one[0], one[1]], [*other[0], other[1]], strict=True):
-        assert mine.keys() == its.keys()
-        for name, value in mine.items():
-            np.testing.assert_array_equal(value, its[name], err_msg=name)
+    return taken(chain, STEPS, steps, 10, restored)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

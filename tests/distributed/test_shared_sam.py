@@ -1,8 +1,8 @@
 """The Spherical Admixture Model by several processes: the bits of one, whose law is tested elsewhere."""
 
-import numpy as np
 import pytest
 
+from distributed.chains_of_teams import assert_same, taken
 from distributed.thread_team import together
 from geodrift.data import Corpus
 from geodrift.models.spherical_admixture import Settings
@@ -15,12 +15,7 @@ STEPS = 12
 def of_chain(corpus, team=None, **settings):
     """Draws of a chain and its state at the end."""
     chain = Chain(corpus, Settings(n_topics=4, **settings), seed=1, team=team)
-    chain.begin(chain.shares.plan(STEPS))
-    draws = []
-    while chain.count < STEPS:
-        chain.step()
-        draws.append(chain.draw())
-    return [*draws, chain.state()]
+    return taken(chain, STEPS, STEPS, 1)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +25,4 @@ def test_any_number_of_processes_has_the_bits_of_one(size, settings):
     corpus = Corpus.from_matrix(counts(60, 40))
     alone = of_chain(corpus, **settings)
     for shared in together(size, lambda team: of_chain(corpus, team, **settings)):
-        for mine, its in zip(alone, shared, strict=True):
-            assert mine.keys() == its.keys()
-            for name, value in mine.items():
-                np.testing.assert_array_equal(value, its[name], err_msg=name)
+        assert_same(alone, shared)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from distributed.chains_of_teams import assert_same, taken
 from distributed.thread_team import together
 from geodrift.distributions._host_sample import host_sample
 from geodrift.models.von_mises_fisher_mixture import Settings
@@ -33,22 +34,7 @@ def vectors():
 def of_chain(rows, team=None, steps=STEPS, restored=None, **settings):
     """Draws of a chain and its state at the end."""
     chain = Chain(rows_of(rows), Settings(**settings), seed=1, team=team)
-    if restored is not None:
-        chain.restore(restored)
-    chain.begin(chain.shares.plan(STEPS))
-    draws = []
-    while chain.count < steps:
-        chain.step()
-        if chain.count % 8 == 0:
-            draws.append(chain.draw())
-    return draws, chain.state()
-
-
-def assert_same(one, other):
-    for mine, its in zip([*one[0], one[1]], [*other[0], other[1]], strict=True):
-        assert mine.keys() == its.keys()
-        for name, value in mine.items():
-            np.testing.assert_array_equal(value, its[name], err_msg=name)
+    return taken(chain, STEPS, steps, 8, restored)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,9 @@ class DocumentWriter:
         Raises:
             InputError: With it the documents have too many fields.
         """
-        if self._stream is None or len(self._ends) == _MAX_DOCUMENTS:
-            self._begin()
+        if len(self._ends) == _MAX_DOCUMENTS:
+            self._finish()
+        stream = self._stream or self._begin()
         self.fields.update(dict.fromkeys(document.fields))
         if len(self.fields) > MOST_FIELDS:
             raise InputError(
@@ -60,7 +61,7 @@ class DocumentWriter:
         text = _AS_JSON([document.id, document.fields])
         # A file's name, and JSON, may have half of a surrogate pair.
         line = text.encode("utf-8", "surrogatepass") + b"\n"
-        self._stream.write(line)  # type: ignore[union-attr]
+        stream.write(line)
         self._end += len(line)
         self._ends.append(self._end)
 
@@ -87,10 +88,10 @@ class DocumentWriter:
     def _name(self) -> str:
         return f"{self._prefix}-{len(self._done):05d}"
 
-    def _begin(self) -> None:
-        self._finish()
+    def _begin(self) -> BinaryIO:
         path = None if self._folder is None else self._folder / f"{self._name()}-{PARTS[0]}"
         self._stream = io.BytesIO() if path is None else path.open("wb")
+        return self._stream
 
     def _finish(self) -> None:
         if self._stream is None:
@@ -98,8 +99,8 @@ class DocumentWriter:
         info, lines = PartInfo(self._name(), len(self._ends)), b""
         if isinstance(self._stream, io.BytesIO):
             lines = self._stream.getvalue()
-        else:
-            np.save(self._folder / f"{info.name}-{PARTS[1]}", np.frombuffer(self._ends, np.int64))  # type: ignore[operator]
+        elif self._folder is not None:
+            np.save(self._folder / f"{info.name}-{PARTS[1]}", np.frombuffer(self._ends, np.int64))
         self._stream.close()
         self._done.append((info, self._ends if self._folder is None else array("q"), lines))
         self._stream, self._ends, self._end = None, array("q"), 0

@@ -37,10 +37,10 @@ class WordTotals:
         for word, number in zip(words, frequencies.tolist(), strict=True):
             totals[word] = before(word, 0) + number
         if self._folder is not None and len(totals) > _MOST_WORDS:
-            self._runs.append(self._write(sorted(totals.items())))
+            self._runs.append(self._write(self._folder, sorted(totals.items())))
             self._totals = {}
             if len(self._runs) == _MOST_RUNS:
-                merged = self._write(_merged([_read(run) for run in self._runs]))
+                merged = self._write(self._folder, _merged([_read(run) for run in self._runs]))
                 self._remove_runs()
                 self._runs = [merged]
 
@@ -50,8 +50,8 @@ class WordTotals:
         self._remove_runs()
         self._totals = {}
 
-    def _write(self, totals: Iterable[tuple[str, int]]) -> Path:
-        path = self._folder / f"words-{self._written:05d}.jsonl"  # type: ignore[operator]
+    def _write(self, folder: Path, totals: Iterable[tuple[str, int]]) -> Path:
+        path = folder / f"words-{self._written:05d}.jsonl"
         self._written += 1
         with path.open("w", encoding="ascii") as stream:
             stream.writelines(json.dumps(total) + "\n" for total in totals)

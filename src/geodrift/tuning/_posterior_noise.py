@@ -57,7 +57,7 @@ def posterior_noise(
     """
     dim = coordinates.shape[1]
     number = min(data.size, max(ROWS, OF_A_NUMBER * dim))
-    positions = min(max(MOST_FLOATS // (number * dim), LEAST_POSITIONS), MOST_POSITIONS)
+    positions = min(max(MOST_FLOATS // (number * dim), LEAST_POSITIONS), MOST_POSITIONS, len(coordinates))
     # Of the mean of `number` distinct rows times N: that of a batch, and 0 where the batch were all of them.
     finite = 1.0 if data.replacement else 1.0 - data.batch_size / data.size
     scale = data.size**2 / data.batch_size * finite
@@ -66,7 +66,7 @@ def posterior_noise(
     for first in range(0, positions, at_once):
         key_here, some = jax.random.fold_in(key, first), slice(first, first + at_once)
         rows = data.rows(key_here, at_once, number)
-        y = jnp.asarray(coordinates[:positions][some], estimator.affine.centre.dtype)
+        y = jnp.asarray(coordinates[some], estimator.affine.centre.dtype)
         gradients = np.asarray(_terms(key_here, estimator, y, rows), np.float64)
         gradients = gradients - gradients.mean(axis=1, keepdims=True)
         found.append(scale / (number - 1) * gradients.swapaxes(1, 2) @ gradients)

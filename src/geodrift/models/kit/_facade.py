@@ -21,7 +21,7 @@ from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
 from geodrift.models.kit._settings import ModelSettings
 
-C = TypeVar("C", bound=Chain)
+C = TypeVar("C", bound=ModelChain)
 
 
 class MatrixCorpus:
@@ -112,7 +112,7 @@ class Facade(TransformerMixin, BaseEstimator):
         seed = self._seed()
         chains = [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
         for number, chain in enumerate(chains if start is not None else ()):
-            chain.start_from(start[number % len(start)])  # type: ignore[attr-defined]
+            chain.start_from(start[number % len(start)])
         return chains
 
     def _sampled(

@@ -183,14 +183,14 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         """Draws from the posterior predictive law, unit vectors."""
         check_is_fitted(self)
         rng, draws = VMF_PREDICTIVE.generator(self._seed), self._draws()
-        resultants = np.zeros((n_samples, self.n_features_in_))
+        resultants, kappa = np.zeros((n_samples, self.n_features_in_)), np.zeros((n_samples, 1))
         for i, which in enumerate(rng.integers(len(draws), size=n_samples)):
             draw = draws[which]
             weights = np.cumsum([*draw.weights, draw.others + draw.background])
             k = int(np.searchsorted(weights, rng.random() * weights[-1]))
             if k < len(draw.weights):
-                resultants[i] = draw.concentrations[k] * draw.directions[k]
-        return host_sample(rng, resultants)
+                resultants[i], kappa[i] = draw.resultants[k], draw.concentrations[k]
+        return host_sample(rng, kappa * host_sample(rng, resultants))
 
     def coclustering(self, pairs: Any) -> Float[np.ndarray, " pair"]:
         """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""

@@ -27,8 +27,7 @@ class Draw(NamedTuple):
     """One draw of a mixture.
 
     Attributes:
-        directions: [K, d].
-        resultants: kappa_k R_k + r_0, whose law the directions have, [K, d].
+        resultants: kappa_k R_k + r_0, whose von Mises-Fisher law the directions have, [K, d].
         concentrations: [K].
         weights: [K].
         labels: The clusters' numbers in the assignments, [K].
@@ -36,7 +35,6 @@ class Draw(NamedTuple):
         others: Weight of clusters without rows.
     """
 
-    directions: Float[np.ndarray, "K d"]
     resultants: Float[np.ndarray, "K d"]
     concentrations: Float[np.ndarray, " K"]
     weights: Float[np.ndarray, " K"]
@@ -49,9 +47,7 @@ class Draw(NamedTuple):
         """A draw of stored variables, [chain, draw, ...] or [draw, ...], padded where there are fewer."""
         kappa = stored["concentrations"][index]
         told = np.isfinite(kappa)
-        directions = stored["directions"][index][told].astype(np.float64)
         return cls(
-            directions / np.linalg.norm(directions, axis=1, keepdims=True),
             stored["resultants"][index][told].astype(np.float64),
             kappa[told],
             stored["weights"][index][told],
@@ -64,7 +60,6 @@ class Draw(NamedTuple):
     def of_parameters(cls, found: Parameters) -> "Draw":
         """A draw as the sampler makes it."""
         return cls(
-            found.directions,
             found.resultants,
             found.concentrations,
             found.weights,
