@@ -5,7 +5,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class DocumentWriter:
     def __init__(self, folder: Path | None, prefix: str = "part") -> None:
         self._folder, self._prefix = folder, prefix
         self._done: list[tuple[PartInfo, array, bytes]] = []
-        self._stream: BinaryIO | None = None
+        self._stream: io.BufferedIOBase | None = None
         self._ends, self._end = array("q"), 0
         self.fields: dict[str, None] = {}
 
@@ -88,7 +88,7 @@ class DocumentWriter:
     def _name(self) -> str:
         return f"{self._prefix}-{len(self._done):05d}"
 
-    def _begin(self) -> BinaryIO:
+    def _begin(self) -> io.BufferedIOBase:
         path = None if self._folder is None else self._folder / f"{self._name()}-{PARTS[0]}"
         self._stream = io.BytesIO() if path is None else path.open("wb")
         return self._stream
