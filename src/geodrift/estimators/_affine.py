@@ -34,7 +34,7 @@ class Layout(NamedTuple):
         """All numbers of a position, leaf after leaf."""
         return jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(position)])
 
-    def position(self, flat: Float[Array, " d"]) -> Position:
+    def position(self, flat: Float[Any, " d"]) -> Position:
         """The position of these numbers."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         pieces = zip(jnp.split(flat, ends), self.shapes, self.dtypes, strict=True)
@@ -42,12 +42,20 @@ class Layout(NamedTuple):
 
     def positions(self, flat: Float[np.ndarray, "start d"], number: int) -> Position:
         """So many positions of these numbers, leading axis [number]; after the last begins the first."""
-        taken = flat[np.arange(number) % len(flat)]
-        return jax.vmap(self.position)(jnp.asarray(taken, self.dtypes[0]))
+        taken = flat[np.arange(number) % len(flat)].astype(self.dtypes[0])
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        pieces = zip(np.split(taken, ends, axis=1), self.shapes, self.dtypes, strict=True)
+        leaves = [jnp.asarray(x.reshape(number, *shape), t) for x, shape, t in pieces]
+        return jax.tree.unflatten(self.structure, leaves)
+
+    def numbers(self, positions: Position) -> Float[np.ndarray, "start d"]:
+        """The numbers of positions with a leading axis, float64."""
+        leaves = [np.asarray(x, np.float64) for x in jax.tree.leaves(positions)]
+        return np.concatenate([x.reshape(len(x), -1) for x in leaves], axis=1)
 
 
 class Affine(eqx.Module):
-    """Positions ``centre + factor y`` for coordinates y.
+    """Positions ``centre + factor y`` for coordinates y; arrays of NumPy or of JAX.
 
     Args:
         centre: [d], the position's numbers leaf after leaf.
@@ -55,8 +63,8 @@ class Affine(eqx.Module):
         layout: The position's.
     """
 
-    centre: Float[Array, " d"]
-    factor: Float[Array, "d d"] | LowRank
+    centre: Float[Any, " d"]
+    factor: Float[Any, "d d"] | LowRank
     layout: Layout = eqx.field(static=True)
 
     @classmethod
@@ -67,9 +75,9 @@ class Affine(eqx.Module):
         dtype = layout.dtypes[0]
         if isinstance(factor, LowRank):
             return cls(jnp.asarray(centre.astype(dtype)), factor.as_type(dtype), layout)
-        # A warm-up makes tens of these: one transfer takes half the time of two.
-        origin, axes = jax.device_put((centre.astype(dtype), factor.astype(dtype)))
-        return cls(origin, axes, layout)
+        # A warm-up makes tens of these: compiled functions take NumPy's arrays faster than those put on a
+        # device by calls of their own.
+        return cls(centre.astype(dtype), factor.astype(dtype), layout)
 
     def __call__(self, coordinates: Float[Array, " d"]) -> Position:
         """The position of the coordinates."""

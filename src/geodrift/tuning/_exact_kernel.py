@@ -77,7 +77,7 @@ def find_trajectories(key: RandomKey, sampler: Any, starts: Position) -> Traject
         log_step = jnp.asarray(math.log(h), jax.tree.leaves(positions)[0].dtype)
         positions, log_step, seen = _window(key_window, kernel, positions, log_step)
         h, acceptance = math.exp(float(log_step)), float(jnp.mean(seen))
-    flat = np.asarray(jax.vmap(Layout.of(pilots[0].positions[0]).flat)(positions), np.float64)
+    flat = Layout.of(pilots[0].positions[0]).numbers(positions)
     return Trajectories(h, _leaps(time, h), acceptance, largest, least, flat)
 
 

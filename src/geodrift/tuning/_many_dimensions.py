@@ -8,7 +8,6 @@ draws and gradients against each other, number by number and in the dimensions t
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from geodrift._types import Position, RandomKey
@@ -30,7 +29,7 @@ def scales_by_scaled_windows(key: RandomKey, estimator: Full, starts: Position) 
         ValueError: The log density is finite at no start, or flat.
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
-    flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)[:CHAINS]
+    flat = layout.numbers(starts)[:CHAINS]
     reached = reach_all(key, estimator, layout, flat)
     best = max(reached, key=lambda one: one.log_density).position
     positions = np.resize(np.stack([one.position for one in reached]), (CHAINS, layout.size))
@@ -40,10 +39,11 @@ def scales_by_scaled_windows(key: RandomKey, estimator: Full, starts: Position) 
         affine = Affine.of(centre, factor, layout)
         start = factor.solve(positions - centre).astype(layout.dtypes[0])
         window = run_window(
-            jax.random.fold_in(key, number),
+            key,
+            np.asarray(number),
             estimator.in_coordinates(affine),
-            jnp.asarray(start),
-            jnp.asarray(log_step, layout.dtypes[0]),
+            start,
+            np.asarray(log_step, layout.dtypes[0]),
             DRAWS,
         )
         draws, log_step = np.asarray(window.draws, np.float64), float(window.log_step)

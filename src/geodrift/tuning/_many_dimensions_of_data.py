@@ -30,7 +30,7 @@ def scales_by_scaled_parts(
         ValueError: The log density is finite at no start, or flat.
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
-    flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)[:CHAINS]
+    flat = layout.numbers(starts)[:CHAINS]
     whole = WholeDensity(estimator, jax.tree.map(jnp.asarray, data.data), 1.0)
     part = part_of(key, whole, data, max(PART, OF_A_NUMBER * layout.size))
     reached = reach_all(key, part, layout, flat, NEAR)

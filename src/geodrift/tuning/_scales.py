@@ -10,7 +10,6 @@ import math
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -18,10 +17,11 @@ from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
 from geodrift.estimators._low_rank import LowRank
-from geodrift.tuning._climb import Climbed, NotFiniteError, climb
+from geodrift.tuning._climb import Climbed, NotFiniteError, climb, climb_together
+from geodrift.tuning._climb_questions import TOGETHER
 from geodrift.tuning._windows import better_factor, run_window
 
-CHAINS = 4  # of the windows
+CHAINS = TOGETHER  # of the windows
 # Climbs to find the best mode, where the first do not agree, and the dimension up to which there are so many.
 CLIMBS, SMALL = 12, 64
 NEGLIGIBLE = 15.0  # nats by which a mode's mass is below the best's, from which on no chain has to stay in it
@@ -102,10 +102,11 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
         affine = Affine.of(centre, factor, layout)
         start = np.linalg.solve(factor, (positions - centre).T).T.astype(layout.dtypes[0])
         window = run_window(
-            jax.random.fold_in(key, number),
+            key,
+            np.asarray(number),
             estimator.in_coordinates(affine),
-            jnp.asarray(start),
-            jnp.asarray(log_step, layout.dtypes[0]),
+            start,
+            np.asarray(log_step, layout.dtypes[0]),
             DRAWS,
         )
         draws, log_step = np.asarray(window.draws, np.float64), float(window.log_step)
@@ -145,21 +146,23 @@ def climbs(estimator: Any, layout: Layout, starts: Position) -> Climbs:
     Raises:
         ValueError: It is finite at none of them, or flat.
     """
-    flat = np.asarray(jax.vmap(layout.flat)(starts), np.float64)
+    flat = layout.numbers(starts)
     most = CLIMBS if layout.size <= SMALL else CHAINS
-    once: dict[bytes, Climbed] = {}
-    climbed, usable = [], []
-    for start in flat[:most]:
-        if len(climbed) >= CHAINS and _agree(climbed):
-            break
-        try:
-            found = once.get(start.tobytes()) or climb(estimator, layout, start)
-        except NotFiniteError as error:
-            reason = error
-            continue
-        once[start.tobytes()] = found
-        climbed.append(found)
-        usable.append(start)
+    ends: dict[bytes, Climbed | NotFiniteError] = {}
+    climbed, usable, left = [], [], list(flat[:most])
+    while left and not (len(climbed) >= CHAINS and _agree(climbed)):
+        size = (CHAINS - len(climbed)) if len(climbed) < CHAINS else CHAINS
+        some, left = left[:size], left[size:]
+        # From starts that are the same one climb will do.
+        new = {start.tobytes(): start for start in some if start.tobytes() not in ends}
+        ends |= zip(new, climb_together(estimator, layout, list(new.values())), strict=True)
+        for start in some:
+            end = ends[start.tobytes()]
+            if isinstance(end, NotFiniteError):
+                reason = end
+            else:
+                climbed.append(end)
+                usable.append(start)
     if not climbed:
         raise reason
     best = max(climbed, key=lambda found: (found.log_mass, found.log_density))
@@ -175,15 +178,12 @@ def _agree(climbed: list[Climbed]) -> bool:
 def _within(key: RandomKey, found: Climbs) -> Float[np.ndarray, "A d"]:
     """Where windows begin: where chains climbed to, or, from modes without mass, near the best."""
     best = found.best
-    normals = np.asarray(
-        jax.random.normal(jax.random.fold_in(key, WINDOWS), (CHAINS, len(best.position))), np.float64
-    )
     # Of fewer climbs than chains some are taken twice.
-    return np.stack(
-        [
-            one.position
-            if one.log_mass >= best.log_mass - NEGLIGIBLE
-            else best.position + best.factor @ normal
-            for one, normal in zip(itertools.cycle(found.climbed), normals, strict=False)
-        ]
-    )
+    ends = list(itertools.islice(itertools.cycle(found.climbed), CHAINS))
+    far = [one.log_mass < best.log_mass - NEGLIGIBLE for one in ends]
+    positions = np.stack([one.position for one in ends])
+    if any(far):
+        normals = jax.random.normal(jax.random.fold_in(key, WINDOWS), positions.shape)
+        near_best = best.position + np.asarray(normals, np.float64) @ best.factor.T
+        positions = np.where(np.array(far)[:, None], near_best, positions)
+    return positions

@@ -6,7 +6,7 @@ the draws' covariance and the inverse of the gradients': of a normal it is exact
 that of the sampler nutpie.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -49,20 +49,23 @@ class _Moving(NamedTuple):
 @eqx.filter_jit
 def run_window(
     key: RandomKey,
+    number: Any,
     estimator: Full,
-    start: Float[Array, "A d"],
-    log_step: Scalar,
+    start: Float[Any, "A d"],
+    log_step: Any,
     num_draws: int,
 ) -> Window:
     """Draws of some chains with one step size, which is adapted to all of them.
 
     Args:
-        key: Random key.
+        key: Random key, of all windows.
+        number: Of the window.
         estimator: With coordinates.
-        start: Of each chain.
+        start: Of each chain; an array of NumPy or of JAX, as what follows.
         log_step: The logarithm of the first step size.
         num_draws: Of each chain.
     """
+    key = jax.random.fold_in(key, number)
     evaluate = jax.vmap(estimator.value_and_gradient)
 
     def draw(carry: tuple, i: Array) -> tuple[tuple, tuple]:
