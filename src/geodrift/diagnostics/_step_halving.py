@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
 from geodrift.driver import Draws, sample
+from geodrift.recipe import Recipe
 from geodrift.schedules import Schedule
 
 _FAMILY_ERROR = 0.01
@@ -101,7 +102,11 @@ def step_halving(
     if not isinstance(getattr(sampler, "step_size", None), Schedule):
         raise ValueError(f"sampler = {type(sampler).__name__}: has no step size to halve")
     key_full, key_half = jax.random.split(key)
-    halved = dataclasses.replace(sampler, step_size=Halved(sampler.step_size))
+    at_half = Halved(sampler.step_size)
+    if isinstance(sampler, Recipe):
+        halved = sampler.with_step_size(at_half)
+    else:
+        halved = dataclasses.replace(sampler, step_size=at_half)
     runs = {"num_draws": num_draws, "num_chains": num_chains, **options}
     full = sample(key_full, sampler, data, num_warmup=num_warmup, thin=thin, **runs)
     half = sample(key_half, halved, data, num_warmup=2 * num_warmup, thin=2 * thin, **runs)

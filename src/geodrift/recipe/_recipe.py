@@ -62,7 +62,8 @@ class Recipe(Sampler):
             mapping ``{row: {column: ...}}`` for `Block`.
         curl: Q, likewise.
         step_size: h, the time of one step in the equation above: :math:`h D` is in the unit of z squared. A
-            number or a `Schedule` of the count.
+            number or a `Schedule` of the count; None: `geodrift.sample` takes the largest at which variances
+            are right.
         augmentation: Auxiliary variables. Without any, z is the position; otherwise z is a dict of
             ``"position"`` and the variables by name.
         discretisation: ``"semi-implicit"`` moves one part of z after the other, in the order of z's tree (a
@@ -129,6 +130,18 @@ class Recipe(Sampler):
         """The same sampler for batches that are the whole data set, whose gradients have no noise."""
         return self._with_estimator(self.estimator.on_all_data())
 
+    def with_step_size(self, step_size: Any) -> "Recipe":
+        """The same sampler with another step size."""
+        return eqx.tree_at(lambda sampler: sampler.step_size, self, as_schedule(step_size))
+
+    def point(self, key: RandomKey, position: Position) -> PyTree:
+        """The point z of a position, with auxiliary variables drawn given it."""
+        return self._point(position, self._draw_auxiliary(key, position))
+
+    def auxiliary_energy(self, z: PyTree) -> Number | int:
+        """What auxiliary variables add to H; 0 where there are none."""
+        return sum(a.energy(z) for a in self.augmentation)
+
     def hamiltonian(self, z: PyTree) -> Number:
         """H(z), the negative log of the stationary density.
 
@@ -139,7 +152,7 @@ class Recipe(Sampler):
             raise ValueError(
                 f"{type(self.estimator).__name__} gives gradients alone: give Full or a function"
             )
-        return self._auxiliary_energy(z) - self.estimator.value(self._position(z))
+        return self.auxiliary_energy(z) - self.estimator.value(self._position(z))
 
     def init(self, key: RandomKey, position: Position) -> RecipeState:
         """The state before the first step, with auxiliary variables drawn given the position."""
@@ -184,9 +197,6 @@ class Recipe(Sampler):
     def _point(self, position: Position, auxiliary: dict[str, PyTree]) -> PyTree:
         return {"position": position, **auxiliary} if self.augmentation else position
 
-    def _auxiliary_energy(self, z: PyTree) -> Number | int:
-        return sum(a.energy(z) for a in self.augmentation)
-
     def _draw_auxiliary(self, key: RandomKey, position: Position) -> dict[str, PyTree]:
         pairs = enumerate(self.augmentation)
         return {a.name: a.draw(jax.random.fold_in(key, i), position) for i, a in pairs}
@@ -195,7 +205,7 @@ class Recipe(Sampler):
         """The gradient of H; the target's gradient is computed only if ``columns`` names the position."""
         gradient = jax.tree.map(jnp.zeros_like, z)
         if self.augmentation:
-            gradient = jax.grad(self._auxiliary_energy)(z)
+            gradient = jax.grad(self.auxiliary_energy)(z)
         if not self.augmentation or columns & {"position", WHOLE}:
             of_target = self.estimator.gradient(self._position(z), prepared)
             if not self.augmentation:

@@ -11,6 +11,7 @@ from jaxtyping import PyTree
 from geodrift import _tree
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
+from geodrift.recipe import Recipe
 from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD, SGRHMC
 from geodrift.samplers._langevin import is_flat
 from geodrift.tuning._batch_size import smallest_batch
@@ -20,6 +21,7 @@ from geodrift.tuning._metric_frame import friction_in_metric, measure_in_metric
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import ROWS, Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._recipe_step import recipe_step
 from geodrift.tuning._tuned import Tuned
 
 EXACT_FOR_NORMALS = ("ABOBA", "BAOAB")  # compositions that leave the positions of a normal law as they are
@@ -54,7 +56,8 @@ def tune(
         key: Random key: the choice is a function of it.
         sampler: `SGGMC`, `GSGNHT`, `SGLD` or another of their kinds, `SGRHMC`, or `GMC` or `RMHMC`, whose
             step size follows the acceptance of their Metropolis test in windows of 50 draws, and whose
-            trajectories take a quarter of the period of the direction of the least curvature.
+            trajectories take a quarter of the period of the direction of the least curvature. Or a
+            `recipe.Recipe`, whose step size is the largest at which variances are right.
         data: A pytree of arrays with leading axis N, or None when the estimator needs none.
         batch_size: B of the run; None for all of the data.
         initial: The position at which the run starts.
@@ -77,6 +80,8 @@ def tune(
 
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int) -> Tuned:
     """`tune` on data given as a `PilotData`; without a Metropolis test the first start alone is used."""
+    if isinstance(sampler, Recipe):
+        return recipe_step(key, sampler, data, starts)
     if isinstance(sampler, GMC | RMHMC):
         return _of_trajectories(type(sampler).__name__, find_trajectories(key, sampler, starts))
     initial = jax.tree.map(lambda x: x[0], starts)
@@ -171,7 +176,7 @@ def dynamics_of(sampler: Any) -> str:
         return "first-order"
     raise ValueError(
         f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take GMC,"
-        " RMHMC, SGGMC, GSGNHT, SGRHMC or SGLD"
+        " RMHMC, SGGMC, GSGNHT, SGRHMC, SGLD or a Recipe"
     )
 
 

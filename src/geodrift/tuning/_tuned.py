@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift._tree import as_float_arrays
+from geodrift.recipe import Recipe
 from geodrift.schedules import Jittered, WarmUp
 from geodrift.tuning._windows import JITTER
 
@@ -39,8 +40,8 @@ class Tuned(eqx.Module):
     batch_size: int | None = eqx.field(static=True, default=None)
     """B, where it was to be chosen."""
     starts: Float[np.ndarray, "starts d"] | None = None
-    """Positions within the mass, of a sampler with a Metropolis test: chain c starts at number c, and after
-    the last begins the first again. None: chains start where they are told to."""
+    """Positions within the mass, of a sampler with a Metropolis test or a recipe: chain c starts at number c,
+    and after the last begins the first again. None: chains start where they are told to."""
 
     def apply(self, sampler: Any) -> Any:
         """The sampler with these numbers."""
@@ -49,6 +50,8 @@ class Tuned(eqx.Module):
             step = WarmUp(*as_float_arrays((self.start_step_size, self.step_size, self.start_steps)))
         if self.num_steps is not None:
             step = Jittered(jnp.asarray(self.step_size), JITTER)
+        if isinstance(sampler, Recipe):
+            return sampler.with_step_size(step)
         chosen = {"friction": self.friction, "num_steps": self.num_steps}
         chosen = {name: value for name, value in chosen.items() if value is not None}
         return dataclasses.replace(sampler, step_size=step, **chosen)
