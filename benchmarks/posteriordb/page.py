@@ -1,6 +1,6 @@
-"""The page of `beside.py`: correctness and effective draws a processor second, as Markdown.
+"""The page of `beside.py` and `warm_up.py`: correctness, effective draws a processor second, and the warm-up.
 
-python benchmarks/posteriordb/page.py BESIDE.json docs/reference/posteriordb.md
+python benchmarks/posteriordb/page.py BESIDE.json WARM_UP.json docs/reference/posteriordb.md
 """
 
 import argparse
@@ -36,6 +36,14 @@ another seed), and in brackets with it (the first call).
 {fast}
 
 {ratios}
+
+## What the warm-up costs
+
+Processor seconds of `step_size=None`, from the start to the first step of the chains, and of 1,000 draws of
+each of the 4 chains; of a second call with the seed, which compiles nothing, the median of five seeds
+(`warm_up.py`). The ratio is the first over the second: at most {most:.2f}.
+
+{cost}
 """
 
 
@@ -56,6 +64,18 @@ def rate_of(told):
     if told is None or "failed" in told:
         return ""
     return f"{told['ess_a_cpu_second_again']:,.0f} ({told['ess_a_cpu_second']:,.0f})"
+
+
+def cost_of(found):
+    """The table of the warm-up's seconds."""
+
+    def cell(told):
+        return (
+            "" if told is None else f"{told['adaptation']:.3f} / {told['sampling']:.3f} = {told['ratio']:.2f}"
+        )
+
+    header = ["posterior", *OURS.values()]
+    return table(header, [[name, *(cell(of.get(one)) for one in OURS)] for name, of in found.items()])
 
 
 def ratios(found):
@@ -79,6 +99,7 @@ def ratios(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("beside", type=Path)
+    parser.add_argument("warm_up", type=Path)
     parser.add_argument("page", type=Path)
     options = parser.parse_args()
     found = json.loads(options.beside.read_text())
@@ -87,7 +108,16 @@ def main():
         table(header, [[name, *(cell(told.get(one)) for one in PROGRAMS)] for name, told in found.items()])
         for cell in (error_of, rate_of)
     )
-    options.page.write_text(TEXT.format(right=right, fast=fast, ratios=ratios(found)))
+    cost = json.loads(options.warm_up.read_text())
+    options.page.write_text(
+        TEXT.format(
+            right=right,
+            fast=fast,
+            ratios=ratios(found),
+            most=max(told["ratio"] for of in cost.values() for told in of.values()),
+            cost=cost_of(cost),
+        )
+    )
 
 
 if __name__ == "__main__":
