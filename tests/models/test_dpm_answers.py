@@ -198,6 +198,22 @@ def test_settings_that_do_not_go_together_are_refused(settings, message):
         DirichletProcessMixture(**settings).fit(np.eye(3))
 
 
+@pytest.mark.parametrize("method", ["gibbs", "scir"])
+def test_rows_that_come_in_parts(method):
+    rows, groups = three_groups(450, 2)
+    model = DirichletProcessMixture(method=method, n_steps=150, n_chains=2, n_draws=10, random_state=1)
+    for part in range(3):
+        model.partial_fit(rows[150 * part : 150 * (part + 1)])
+        with pytest.raises(ValueError, match="features"):
+            model.partial_fit(np.ones((5, WORDS + 1)))
+    assert model.labels_.shape == (450,)
+    shares = [np.bincount(model.labels_[(groups == k) & (model.labels_ >= 0)]).max() for k in range(3)]
+    assert sum(shares) > 0.85 * 450
+    assert model.fit(rows[:100]).labels_.shape == model.partial_fit(rows[:100]).labels_.shape == (100,)
+    with pytest.raises(ValueError, match="partial_fit takes this process alone"):
+        DirichletProcessMixture(processes=2).partial_fit(rows)
+
+
 def test_fractions_are_refused():
     with pytest.raises(ValueError, match="counts must be whole numbers"):
         DirichletProcessMixture(n_steps=10).fit(np.full((3, 3), 0.5))

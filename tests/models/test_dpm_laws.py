@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from geodrift.driver import sampled
+from geodrift.models import DirichletProcessMixture
 from geodrift.models.dirichlet_process_mixture import Chain, Settings
 from geodrift.models.kit._facade import MatrixCorpus
 from law_checks import assert_means
@@ -77,6 +78,17 @@ def assert_partitions(case, alpha, rows, num_chains, num_steps):
 @pytest.mark.parametrize(("case", "alpha", "rows"), QUICK)
 def test_partitions_have_the_probabilities_of_their_enumeration(case, alpha, rows):
     assert_partitions(case, alpha, rows, 20, 500)
+
+
+def test_rows_that_come_in_two_parts_have_the_partitions_of_all():
+    settings = {"cluster_word_prior": PRIOR, "concentration": 1.5, "store_assignments": True}
+    lengths = {"warm_up_fraction": 0.1, "n_steps": 1000, "n_draws": 450, "n_chains": 20}
+    model = DirichletProcessMixture(**settings, **lengths, random_state=3)
+    model.partial_fit(ROWS[:1]).partial_fit(ROWS[1:])
+    draws = {"assignments": model.assignment_draws_.reshape(20, -1, 4)}
+    partitions, p, _ = problem.posterior(ROWS, PRIOR, 1.5)
+    likely = p > 0.01
+    assert_means(indicators(draws, partitions)[:, :, likely], p[likely])
 
 
 @pytest.mark.slow

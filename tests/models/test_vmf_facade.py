@@ -208,6 +208,26 @@ def test_single_half_and_sparse_rows_and_memory_maps(simulated, tmp_path):
         assert model.predict(form).shape == (500,)
 
 
+def test_rows_that_come_in_parts_are_all_of_them(simulated):
+    x, truth = simulated
+    order = np.random.default_rng(1).permutation(500)
+    x, truth = x[order], truth[order]
+    whole = VonMisesFisherMixture(**QUICK).fit(x)
+    model = VonMisesFisherMixture(**QUICK)
+    for part in (slice(200), slice(200, 450), slice(450, None)):
+        model.partial_fit(x[part])
+        for wrong, words in ((x[:, :5], "features"), (sp.csr_matrix(x), "of the other kind")):
+            with pytest.raises(ValueError, match=words):
+                model.partial_fit(wrong)
+    np.testing.assert_array_equal(model.draws_["directions"], whole.draws_["directions"])
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+    sparse = VonMisesFisherMixture(**QUICK)
+    for part in (slice(250), slice(250, None)):
+        sparse.partial_fit(sp.csr_matrix(x[part]))
+    assert normalized_mutual_info_score(sparse.labels_, truth) > 0.95
+    assert sparse.fit(x).partial_fit(x[:100]).labels_.shape == (100,)
+
+
 def test_sixty_steps_and_forty_more_are_a_hundred(simulated):
     rows, settings = rows_of(simulated[0]), Settings(batch_size=130, num_draws=4)
     whole, first, second = (Chain(rows, settings, seed=5) for _ in range(3))

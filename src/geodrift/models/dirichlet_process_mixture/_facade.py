@@ -12,6 +12,7 @@ from geodrift.kernels._streams import DPM_SAMPLE
 from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
 from geodrift.models.dirichlet_process_mixture._chain import Chain
+from geodrift.models.dirichlet_process_mixture._growing import GrowingRows
 from geodrift.models.dirichlet_process_mixture._reports import ClusterReports
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
@@ -21,12 +22,12 @@ from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import s
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import with_intervals_of_shared
-from geodrift.models.kit._facade import Facade, MatrixCorpus
+from geodrift.models.kit._facade import MatrixCorpus
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
 
-class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
+class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
     """Clusters of rows of counts, as many as the rows ask for, with a posterior.
 
     D rows, V words. What each setting is and may be stands on the page of settings. Clusters that have less
@@ -60,7 +61,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         assignment_draws_: The cluster of each row, by its place in that draw, [draw, row]; None unless they
             are stored. Two rows are together in a draw where they agree.
         agreement_: How far the chains agree on each cluster.
-        labels_: The most probable cluster of each row of `fit`; -1: none of those that are told of.
+        labels_: The most probable cluster of each row of `fit`, or of all calls of `partial_fit`; -1: none of
+            those that are told of.
         settings_: The settings.
 
     Example:
@@ -116,8 +118,23 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True))
-        chains = self._chains(Chain, corpus, settings)
-        passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
+        self.__dict__.pop("_seen", None)
+        self._fit_chains(self._chains(Chain, corpus, settings), corpus, settings, corpus.num_documents)
+        return self
+
+    def _fit_chains(
+        self, chains: list[Chain], corpus: MatrixCorpus, settings: Settings, new_rows: int
+    ) -> None:
+        """Sample, and keep what was found.
+
+        Args:
+            chains: At their start, or where they were with fewer rows.
+            corpus: All rows.
+            settings: Of the estimator.
+            new_rows: Those that the chains have not seen.
+        """
+        batch = chains[0].move.batch_size
+        passes = max(-(-PASSES * new_rows // batch), -(-corpus.num_documents // batch))
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
         draws = self._sampled(chains, corpus, steps)
         told, self.agreement_ = _places.told(draws, settings.given is not None)
@@ -131,7 +148,6 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, Facade):
         self.assignment_draws_ = self._draws.get("assignments")
         self._lengths = np.asarray(corpus.matrix.sum(axis=1)).ravel().astype(np.int64)
         self.labels_ = self._labels(self._membership(corpus.matrix)["mean"])
-        return self
 
     def fit_predict(self, X: Any, y: None = None) -> Int[np.ndarray, " D"]:
         """Fit, and the labels of the rows."""

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geodrift.data import as_csr
-from geodrift.distributions._host_sample import host_sample
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
@@ -18,10 +17,10 @@ from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._partition import partition_of
-from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, score_samples
+from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, sampled_rows, score_samples
 from geodrift.models.von_mises_fisher_mixture._reports import ClusterReports
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
-from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, rows_of
+from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, joined, rows_of
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
 
@@ -120,9 +119,34 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
             ValueError: A setting is out of range, a value is not finite, a row is zero or not of norm 1,
                 there are fewer rows than clusters, fewer than 2, or all are equal.
         """
-        told = {name.name: getattr(self, name.parameter) for name in Settings.settings()}
-        settings = Settings(**told)
-        rows = self._rows(X, reset=True)
+        self._fit(self._settings(), self._rows(X, reset=True))
+        self.__dict__.pop("_seen", None)
+        return self
+
+    def partial_fit(self, X: Any, y: None = None) -> Self:
+        """Add rows: what `fit` finds in all rows so far; after `fit` it begins anew.
+
+        The rows are kept and gone over again, as the clusters of early rows depend on later ones.
+
+        Args:
+            X: As for `fit`; all calls dense, or all sparse.
+            y: Ignored.
+
+        Raises:
+            ValueError: As `fit`, X has another d than the rows before, or is of the other kind, sparse or
+                dense; nothing has changed then.
+        """
+        settings, before = self._settings(), getattr(self, "_seen", None)
+        new = self._rows(X, reset=before is None)
+        rows = new if before is None else joined(before, new)
+        self._fit(settings, rows)
+        self._seen = rows
+        return self
+
+    def _settings(self) -> Settings:
+        return Settings(**{name.name: getattr(self, name.parameter) for name in Settings.settings()})
+
+    def _fit(self, settings: Settings, rows: Rows) -> None:
         check_differ(rows)
         seed = int(check_random_state(self.random_state).randint(2**31))
         prior = None if self.direction_prior is None else np.asarray(self.direction_prior, float)
@@ -138,7 +162,6 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         self.cluster_count_: ClusterCount = cluster_count(flat)
         most = None if settings.inferred else int(settings.n_clusters)
         self.labels_ = partition_of(flat, bool(settings.background), most)
-        return self
 
     def predict(self, X: Any) -> Int[np.ndarray, " N"]:
         """The most probable cluster of each row; -1 is the background."""
@@ -182,15 +205,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
     def sample(self, n_samples: int = 1) -> Float[np.ndarray, "n d"]:
         """Draws from the posterior predictive law, unit vectors."""
         check_is_fitted(self)
-        rng, draws = VMF_PREDICTIVE.generator(self._seed), self._draws()
-        resultants, kappa = np.zeros((n_samples, self.n_features_in_)), np.zeros((n_samples, 1))
-        for i, which in enumerate(rng.integers(len(draws), size=n_samples)):
-            draw = draws[which]
-            weights = np.cumsum([*draw.weights, draw.others + draw.background])
-            k = int(np.searchsorted(weights, rng.random() * weights[-1]))
-            if k < len(draw.weights):
-                resultants[i], kappa[i] = draw.resultants[k], draw.concentrations[k]
-        return host_sample(rng, kappa * host_sample(rng, resultants))
+        return sampled_rows(n_samples, self._draws(), VMF_PREDICTIVE.generator(self._seed))
 
     def coclustering(self, pairs: Any) -> Float[np.ndarray, " pair"]:
         """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""

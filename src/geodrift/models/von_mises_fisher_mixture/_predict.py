@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
+from geodrift.distributions._host_sample import host_sample
 from geodrift.models.von_mises_fisher_mixture._density_kernel import add_log_densities
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
@@ -127,6 +128,19 @@ def membership(
                 if outside:
                     found[numbers, clusters] += p[:, -1]
     return found / found.sum(axis=1, keepdims=True)
+
+
+def sampled_rows(number: int, draws: list[Draw], rng: np.random.Generator) -> Float[np.ndarray, "number d"]:
+    """New rows, each of a draw taken at random."""
+    dim = draws[0].resultants.shape[1]
+    resultants, kappa = np.zeros((number, dim)), np.zeros((number, 1))  # of no cluster: uniform
+    for i, which in enumerate(rng.integers(len(draws), size=number)):
+        draw = draws[which]
+        weights = np.cumsum([*draw.weights, draw.others + draw.background])
+        k = int(np.searchsorted(weights, rng.random() * weights[-1]))
+        if k < len(draw.weights):
+            resultants[i], kappa[i] = draw.resultants[k], draw.concentrations[k]
+    return host_sample(rng, kappa * host_sample(rng, resultants))
 
 
 def batches(rows: Rows) -> Iterator[Int[np.ndarray, " S"]]:

@@ -16,6 +16,20 @@ def rows_of(x: Any, normalise: bool = False) -> Rows:
     return SparseRows(sp.csr_matrix(x), normalise) if sp.issparse(x) else DenseRows(x, normalise)
 
 
+def joined(first: Rows, second: Rows) -> Rows:
+    """The rows of both, in memory.
+
+    Raises:
+        ValueError: One are dense and the others sparse.
+    """
+    if isinstance(first, DenseRows) and isinstance(second, DenseRows):
+        # Their norms were checked, and where that was asked for they are scaled.
+        return DenseRows(np.concatenate([first.array, second.array]), normalise=True)
+    if isinstance(first, SparseRows) and isinstance(second, SparseRows):
+        return SparseRows(sp.csr_matrix(sp.vstack([first.matrix, second.matrix])))
+    raise ValueError("the rows before were of the other kind: give all as arrays, or all as sparse matrices")
+
+
 def check_differ(rows: Rows) -> None:
     """Refuse rows of which nothing can be said: one alone, and equal ones, whose likelihood has no bound.
 
