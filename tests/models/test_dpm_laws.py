@@ -84,7 +84,10 @@ def test_rows_that_come_in_two_parts_have_the_partitions_of_all():
     settings = {"cluster_word_prior": PRIOR, "concentration": 1.5, "store_assignments": True}
     lengths = {"warm_up_fraction": 0.1, "n_steps": 1000, "n_draws": 450, "n_chains": 20}
     model = DirichletProcessMixture(**settings, **lengths, random_state=3)
-    model.partial_fit(ROWS[:1]).partial_fit(ROWS[1:])
+    model.partial_fit(ROWS[:3]).partial_fit(ROWS[3:])
+    # No row is counted twice, or is left behind without one that is counted.
+    together = [len(np.unique(draw)) for draw in model.assignment_draws_]
+    np.testing.assert_array_equal(model.number_of_clusters_draws_, together)
     draws = {"assignments": model.assignment_draws_.reshape(20, -1, 4)}
     partitions, p, _ = problem.posterior(ROWS, PRIOR, 1.5)
     likely = p > 0.01

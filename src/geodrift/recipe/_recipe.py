@@ -61,9 +61,8 @@ class Recipe(Sampler):
         diffusion: D: an operator, or a function of z that returns one. A number stands for `Scalar`, a
             mapping ``{row: {column: ...}}`` for `Block`.
         curl: Q, likewise.
-        step_size: h, the time of one step in the equation above: :math:`h D` is in the unit of z squared. A
-            number or a `Schedule` of the count; None: `geodrift.sample` takes the largest at which variances
-            are right.
+        step_size: h, the time of a step: :math:`h D` is in the unit of z squared. A number or a `Schedule` of
+            the count; None: `geodrift.sample` takes the largest at which variances are right.
         augmentation: Auxiliary variables. Without any, z is the position; otherwise z is a dict of
             ``"position"`` and the variables by name.
         discretisation: ``"semi-implicit"`` moves one part of z after the other, in the order of z's tree (a
@@ -128,7 +127,7 @@ class Recipe(Sampler):
 
     def on_all_data(self) -> "Recipe":
         """The same sampler for batches that are the whole data set, whose gradients have no noise."""
-        return self._with_estimator(self.estimator.on_all_data())
+        return eqx.tree_at(lambda sampler: sampler.estimator, self, self.estimator.on_all_data())
 
     def with_step_size(self, step_size: Any) -> "Recipe":
         """The same sampler with another step size."""
@@ -194,8 +193,8 @@ class Recipe(Sampler):
     def _position(self, z: PyTree) -> Position:
         return z["position"] if self.augmentation else z
 
-    def _point(self, position: Position, auxiliary: dict[str, PyTree]) -> PyTree:
-        return {"position": position, **auxiliary} if self.augmentation else position
+    def _point(self, x: Position, auxiliary: dict[str, PyTree]) -> PyTree:
+        return {"position": x, **auxiliary} if self.augmentation else x
 
     def _draw_auxiliary(self, key: RandomKey, position: Position) -> dict[str, PyTree]:
         pairs = enumerate(self.augmentation)
@@ -242,10 +241,6 @@ class Recipe(Sampler):
             gradient_norm=norm.astype(dtype),
             acceptance=jnp.full((), jnp.nan, dtype),
         )
-
-    def _with_estimator(self, estimator: Estimator) -> "Recipe":
-        given = self.diffusion, self.curl, self.step_size, self.augmentation, self.discretisation
-        return Recipe(estimator, *given)
 
 
 def _raise(found: Defects) -> None:
