@@ -86,6 +86,7 @@ class ScaledCounts(ClusterMove):
         self.assignments = np.full(source.num_rows, -1, np.int32)
         self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of each stick, all rows
         self.log_sticks, self.log_clusters = np.zeros((0, 2)), np.zeros((0, source.num_words))
+        self.log_sums = np.zeros(0)  # of each cluster, when its rows were last drawn
         self._compile()
 
     def rows_of_pass(self, number: int) -> int:
@@ -119,17 +120,17 @@ class ScaledCounts(ClusterMove):
         """Draw the clusters of rows; clusters beyond the last that any row has are given up."""
         rng = _streams.DPM_WEIGHT_MOVES.generator(self.seed, self.chain, 2 * count)
         before = self.assignments[rows.numbers]
-        log_w, _ = log_weights(self.log_sticks)
+        log_w, left = log_weights(self.log_sticks)
         # A row that has no cluster may have any that there is.
         of_rows = np.where(before >= 0, log_w[before], log_w.min())
         levels = of_rows - rng.standard_exponential(len(of_rows))
-        self._add_sticks(levels.min(initial=0.0), rng)
-        log_w, _ = log_weights(self.log_sticks)
+        if self._add_sticks(levels.min(initial=0.0), left, rng):
+            log_w, _ = log_weights(self.log_sticks)
         masses = np.full(padded(len(log_w)), -np.inf)
         masses[: len(log_w)] = log_w
         streams = _streams.DPM_MINIBATCH_ASSIGNMENTS.family(self.seed, self.chain, count)
-        after = draw_assignments(rows, levels, masses, self._table(len(masses)), streams)
-        self._count(rows, before, after)
+        table, self.log_sums = self._table(len(masses))
+        self._count(rows, before, draw_assignments(rows, levels, masses, table, streams))
 
     def unseen(self) -> Int[np.ndarray, " U"]:
         """Rows without a cluster."""
@@ -198,24 +199,23 @@ class ScaledCounts(ClusterMove):
         from_here = np.cumsum(self.numbers[::-1])[::-1]
         sums = np.logaddexp(self.log_sticks[:, 0], self.log_sticks[:, 1])
         self.log_sticks += (log_gamma(1.0 + self.concentration + from_here, rng) - sums)[:, None]
-        _, sums = normalised(self.log_clusters)
         shapes = self.prior * self.source.num_words + self.tokens
-        self.log_clusters += (log_gamma(shapes, rng) - sums)[:, None]
+        self.log_clusters += (log_gamma(shapes, rng) - self.log_sums[: len(shapes)])[:, None]
 
-    def _add_sticks(self, level: float, rng: np.random.Generator) -> None:
-        """Sticks and clusters from their prior until what is left has less weight than the lowest level."""
-        _, left = log_weights(self.log_sticks)
+    def _add_sticks(self, level: float, left: float, rng: np.random.Generator) -> bool:
+        """Sticks and clusters of the prior until what is ``left`` is below ``level``; whether there are any."""
         sticks: list[np.ndarray] = []
         while left > level and len(sticks) < MOST_STICKS:
             sticks.append(log_gamma(np.array([1.0, self.concentration]), rng))
             left += sticks[-1][1] - np.logaddexp(*sticks[-1])
         if not sticks:
-            return
+            return False
         self.log_sticks = np.concatenate([self.log_sticks, sticks])
         shapes = np.full((len(sticks), self.source.num_words), self.prior)
         self.log_clusters = np.concatenate([self.log_clusters, log_gamma(shapes, rng)])
         self.numbers = np.append(self.numbers, np.zeros(len(sticks), np.int64))
         self.tokens = np.append(self.tokens, np.zeros(len(sticks), np.int64))
+        return True
 
     def _count(self, rows: Rows, before: Int[np.ndarray, " S"], after: Int[np.ndarray, " S"]) -> None:
         """Keep the rows' new clusters; give up sticks beyond the last that has rows."""
@@ -230,13 +230,13 @@ class ScaledCounts(ClusterMove):
         self.numbers, self.tokens = self.numbers[:last], self.tokens[:last]
         self.log_sticks, self.log_clusters = self.log_sticks[:last], self.log_clusters[:last]
 
-    def _table(self, size: int) -> Float[np.ndarray, "V1 Kp"]:
-        """V theta of each word, [V + 1, Kp] float32, at least `LEAST`; the last row is ones."""
+    def _table(self, size: int) -> tuple[Float[np.ndarray, "V1 Kp"], Float[np.ndarray, " K"]]:
+        """V theta of each word, at least `LEAST`, the last row ones; and the logs of the clusters' sums."""
         table = np.ones((self.source.num_words + 1, size), np.float32)
-        theta, _ = normalised(self.log_clusters)
+        theta, log_sums = normalised(self.log_clusters)
         theta *= self.source.num_words
         table[:-1, : len(theta)] = np.maximum(theta, LEAST, out=theta).T
-        return table
+        return table, log_sums
 
     def _compile(self) -> None:
         """Compile the kernels before the steps are timed."""
