@@ -203,7 +203,7 @@ class ScaledCounts(ClusterMove):
         self.log_clusters += (log_gamma(shapes, rng) - self.log_sums[: len(shapes)])[:, None]
 
     def _add_sticks(self, level: float, left: float, rng: np.random.Generator) -> bool:
-        """Sticks and clusters of the prior till what is ``left`` is below ``level``; whether there are any."""
+        """Sticks and clusters of the prior until ``left`` is below ``level``; whether there are any."""
         sticks: list[np.ndarray] = []
         while left > level and len(sticks) < MOST_STICKS:
             sticks.append(log_gamma(np.array([1.0, self.concentration]), rng))
