@@ -14,8 +14,6 @@ import math
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_discrete_lyapunov
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from geodrift.recipe._frozen import Frozen
 
@@ -57,8 +55,11 @@ class LinearStep:
     def _check_coupled(self, curvature: Float[np.ndarray, "n n"]) -> None:
         """Raise ValueError where a number of z has to do with none of the position's, to first order."""
         linked = (self.at.diffusion != 0) | (self.at.curl != 0) | (curvature != 0)
-        _, group = connected_components(csr_array(linked), directed=False)
-        if not np.isin(group, group[self.at.position]).all():
+        linked |= linked.T
+        reached = np.isin(np.arange(len(linked)), self.at.position)
+        for _ in linked:
+            reached |= linked[reached].any(axis=0)
+        if not reached.all():
             raise ValueError(
                 "step_size = None: there is no rule for a Recipe with a variable that acts on the others to"
                 " second order alone, as a thermostat does; give a step size, or take SGNHT"
