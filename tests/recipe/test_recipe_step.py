@@ -105,7 +105,7 @@ def test_without_settings(name):
         (recipe.sgld, None),
         pytest.param(recipe.sgld, "scalar-fisher", marks=pytest.mark.slow),
         pytest.param(recipe.sghmc, None, marks=pytest.mark.slow),
-        (recipe.sghmc, "scalar-fisher"),
+        pytest.param(recipe.sghmc, "scalar-fisher", marks=pytest.mark.slow),
     ],
 )
 def test_without_settings_from_minibatches(make, stated):
