@@ -39,7 +39,7 @@ def _moves(
                 log_theta[i] = math.log(max(abs(theta + step_size * (shapes[i] - theta) + noise), _NOTHING))
 
 
-_forms = TwoForms(_moves, worth_threads=30_000)
+_forms = TwoForms(_moves, worth_threads=4_096)
 
 
 def gamma_moves(
