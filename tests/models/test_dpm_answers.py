@@ -206,6 +206,9 @@ def test_rows_that_come_in_parts(method):
         model.partial_fit(rows[150 * part : 150 * (part + 1)])
         with pytest.raises(ValueError, match="features"):
             model.partial_fit(np.ones((5, WORDS + 1)))
+    first = DirichletProcessMixture(random_state=1, n_steps=1, n_chains=1).partial_fit(rows[:9])
+    seed = first._seen[2]
+    assert first.partial_fit(rows[9:20])._seen[2] != seed  # of which the random streams are made
     assert model.labels_.shape == (450,)
     shares = [np.bincount(model.labels_[(groups == k) & (model.labels_ >= 0)]).max() for k in range(3)]
     assert sum(shares) > 0.85 * 450

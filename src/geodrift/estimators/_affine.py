@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from geodrift._types import Position
 from geodrift.estimators._low_rank import LowRank
@@ -30,21 +30,24 @@ class Layout(NamedTuple):
         """Numbers of a position."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
+    @property
+    def _ends(self) -> Int[np.ndarray, " leaves"]:
+        """Where leaves end among the numbers, but for the last."""
+        return np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+
     def flat(self, position: Position) -> Float[Array, " d"]:
         """All numbers of a position, leaf after leaf."""
         return jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(position)])
 
     def position(self, flat: Float[Any, " d"]) -> Position:
         """The position of these numbers."""
-        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        pieces = zip(jnp.split(flat, ends), self.shapes, self.dtypes, strict=True)
+        pieces = zip(jnp.split(flat, self._ends), self.shapes, self.dtypes, strict=True)
         return jax.tree.unflatten(self.structure, [x.reshape(shape).astype(t) for x, shape, t in pieces])
 
     def positions(self, flat: Float[np.ndarray, "start d"], number: int) -> Position:
         """So many positions of these numbers, leading axis [number]; after the last begins the first."""
         taken = flat[np.arange(number) % len(flat)].astype(self.dtypes[0])
-        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        pieces = zip(np.split(taken, ends, axis=1), self.shapes, self.dtypes, strict=True)
+        pieces = zip(np.split(taken, self._ends, axis=1), self.shapes, self.dtypes, strict=True)
         leaves = [jnp.asarray(x.reshape(number, *shape), t) for x, shape, t in pieces]
         return jax.tree.unflatten(self.structure, leaves)
 

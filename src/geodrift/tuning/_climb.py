@@ -101,7 +101,7 @@ def climb(
 def climb_together(
     estimator: Any, layout: Layout, starts: Sequence[Float[np.ndarray, " d"]]
 ) -> list[Climbed | NotFiniteError]:
-    """The same from some starts, at most `TOGETHER`, in a third of the time: most of it is that of calls.
+    """The same from some starts, at most `TOGETHER`, with little more calls than the longest climb has.
 
     Args:
         estimator: See `climb`.

@@ -16,7 +16,8 @@ from geodrift.models.kit._facade import Facade, MatrixCorpus
 class GrowingRows(Facade):
     """`partial_fit` of an estimator that keeps its rows' clusters."""
 
-    _seen: tuple[sp.csr_matrix, list[dict[str, np.ndarray]]]  # the rows so far, and the chains' states
+    # The rows so far, the chains' states, and the seed of the last call.
+    _seen: tuple[sp.csr_matrix, list[dict[str, np.ndarray]], int]
 
     def partial_fit(self, X: Any, y: None = None) -> Self:
         """Add rows, and go on with the chains towards the posterior of all rows so far.
@@ -37,14 +38,16 @@ class GrowingRows(Facade):
             raise ValueError(f"processes = {self.processes!r}: partial_fit takes this process alone")
         settings, begins = self._settings(), not hasattr(self, "_seen")
         new = self._validated(X, reset=begins)
-        before, states = (new[:0], []) if begins else self._seen
+        before, states, last = (new[:0], [], self._seed() - 1) if begins else self._seen
+        seed = last + 1  # steps are counted anew: no two calls may share their random streams
         rows = sp.csr_matrix(sp.vstack([before, new]))
         corpus = MatrixCorpus(rows)
-        chains = self._chains(Chain, corpus, _by_parts(settings, new.shape[0]))
+        by_parts = _by_parts(settings, new.shape[0])
+        chains = [Chain(corpus, by_parts, seed=seed, chain=chain) for chain in range(self.n_chains)]
         for chain, state in zip(chains, states, strict=False):
             _go_on(chain, state)
         self._fit_chains(chains, corpus, settings, new.shape[0])
-        self._seen = rows, [chain.state() for chain in chains]
+        self._seen = rows, [chain.state() for chain in chains], seed
         return self
 
     def _fit_chains(
