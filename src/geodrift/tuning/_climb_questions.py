@@ -105,9 +105,9 @@ def _each(
     estimator: Any,
     layout: Layout,
     number: Any,
-    centres: Float[np.ndarray, "asked d"],
-    factors: Float[np.ndarray, "asked d d"],
-    places: Float[np.ndarray, "asked places d"],
+    centres: Float[Any, "asked d"],
+    factors: Float[Any, "asked d d"],
+    places: Float[Any, "asked places d"],
 ) -> tuple[Array, ...]:
     """The answers to the first of the questions; of the others they are 0."""
 
