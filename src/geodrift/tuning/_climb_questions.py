@@ -35,7 +35,7 @@ class Question(NamedTuple):
     places: Float[np.ndarray, "places d"]
 
 
-Answer: TypeAlias = tuple[np.ndarray, ...]
+Answer: TypeAlias = tuple[Any, ...]  # arrays and numbers of NumPy
 End = TypeVar("End")
 
 
