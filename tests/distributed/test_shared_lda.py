@@ -1,5 +1,7 @@
 """Latent Dirichlet allocation by several processes: the bits of one, and so its law, which is enumerated."""
 
+from types import SimpleNamespace
+
 import numba
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from geodrift.distributed import Alone, check_agreement
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _counts, _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import (
+    _sampler as distributed_sampler,
+)
 from law_checks import assert_means
 from models import lda_problem as problem
 from same_draws import counts
@@ -31,6 +36,14 @@ def of_chain(corpus, team=None, steps=STEPS, restored=None, number=0, **settings
     return taken(chain, STEPS, steps, 10, restored)
 
 
+@pytest.fixture(params=["draws travel", "counts travel"])
+def what_travels(request, monkeypatch):
+    """Either way of sharing a minibatch, whatever its size."""
+    travel = 0.0 if request.param == "counts travel" else np.inf
+    monkeypatch.setattr(distributed_sampler, "WORTH_TRAVEL", travel)
+
+
+@pytest.mark.usefixtures("what_travels")
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize(
     ("parts", "settings", "lists_from"),
@@ -105,6 +118,32 @@ def test_what_travels_is_two_bytes_a_token_and_no_array_of_words_and_topics():
         assert 0.8 * tokens < sum(received[step, rank] for rank in (0, 1)) / 2 < 1.2 * tokens < dense
 
 
+def test_of_a_large_minibatch_a_process_reads_its_own_rows_and_counts_travel():
+    """6,000 tokens a step, where a table of 120 words and 16 places for topics has 1,920 counts."""
+    corpus, size = Corpus.from_matrix(counts(600, 120)), 2
+
+    def work(team):
+        chain = Chain(corpus, Settings(n_topics=6, batch_size=75), seed=1, team=team)
+        chain.begin(chain.shares.plan(100))
+        while chain.move.complete_at < 0:
+            chain.step()
+        before, read = team.bytes_received, []
+        rows = chain.source.corpus.rows
+        chain.source.corpus = SimpleNamespace(rows=lambda numbers: read.append(len(numbers)) or rows(numbers))
+        for _ in range(8):
+            chain.step()
+        return team.bytes_received - before, sum(read)
+
+    found = together(size, work)
+    assert [read for _, read in found] == [8 * 37, 8 * 38]
+    # Of each part of eight 7 times the half of what passes from one to the other, and the half of all at the
+    # end; before and after a step a topic of one byte for half of its tokens.
+    counts_of_step, topics_of_step = (7 + 4) / 8 * 4 * 16 * (120 + 2 * 8), 2 * 75 * 80 / 4
+    for received, _ in found:
+        assert 0.8 < received / (8 * (counts_of_step + topics_of_step)) < 1.2
+
+
+@pytest.mark.usefixtures("what_travels")
 def test_four_processes_have_the_law_of_enumeration(monkeypatch):
     """Eight groups of one document each, a part for each word."""
     monkeypatch.setattr(_sampler, "PARTS", 8)

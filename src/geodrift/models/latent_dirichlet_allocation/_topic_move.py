@@ -1,13 +1,14 @@
 """What the chain asks of the part that moves the topics."""
 
 import abc
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
-from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
 
 class TopicMove(abc.ABC):
@@ -38,6 +39,10 @@ class TopicMove(abc.ABC):
 
         ``plan`` is None while there is none.
         """
+
+    def minibatch(self, source: TokenSource, documents: Int[np.ndarray, " S"]) -> Any:
+        """The documents of a step, read as `step` wants them: a `Minibatch`, unless processes share it."""
+        return source.minibatch(documents)
 
     @abc.abstractmethod
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:

@@ -147,8 +147,11 @@ class CollapsedGibbs(TopicMove):
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
         self._sweep(batch, self.source.starts[batch.documents], self.assignments, count)
+        return self._swept(draws + batch.num_tokens * self.settings.sweeps, count)
+
+    def _swept(self, draws: int, count: int) -> int:
+        """What follows the sweeps of a step; returns its number of token draws."""
         self._draw_priors(count)
-        draws += batch.num_tokens * self.settings.sweeps
         self.token_draws += draws
         return draws
 

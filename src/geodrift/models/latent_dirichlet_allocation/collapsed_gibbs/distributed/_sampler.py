@@ -4,11 +4,13 @@ The order of the work is that of one process (see `_rounds`). A process sweeps s
 minibatch, whosever documents they are. What travels are topics of tokens, one byte each, or two where there
 are more than 256 topics: before a step those of the minibatch, from the processes that keep them; after each
 round those that were drawn in it. Every process carries all counts along, which are whole numbers, so nothing
-is ever stale: a draw has read what it would have read in one process.
+is ever stale: a draw has read what it would have read in one process. Of a large minibatch a process reads
+and draws its own documents alone, and the counts of words travel instead (see `_travelling_counts`).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Int, UInt
@@ -16,6 +18,7 @@ from jaxtyping import Float, Int, UInt
 from geodrift.distributed import Team, check_agreement
 from geodrift.kernels import _streams
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
     Range,
@@ -24,8 +27,17 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._ro
 )
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shared_sweep import shared_sweep
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shares import Shares
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._travelling_counts import (
+    OwnRows,
+    TravellingSweep,
+    own_rows,
+)
 from geodrift.models.latent_dirichlet_allocation.documents._gibbs_sweeps import gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
+
+# Tokens of a minibatch for each count of a word and a topic, from which on the counts travel. 1.5 tables of
+# 4 bytes are sent at some 0.7 GB/s, 9 ns a count; two processes save about 25 ns a token.
+WORTH_TRAVEL = 0.5
 
 
 class DistributedCollapsedGibbs(CollapsedGibbs):
@@ -57,6 +69,27 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         pairs, phases = len(self.bounds) // 2, settings.sweeps * (len(self.bounds) - 1)
         self.pairs = shares_of(pairs, team.size)
         self.rounds = rounds_of(pairs, phases, self.pairs)
+
+    def minibatch(self, source: TokenSource, documents: Int[np.ndarray, " S"]) -> Minibatch | OwnRows:
+        """All rows, or those that this process sweeps where the counts travel."""
+        if not self._counts_travel(documents):
+            return source.minibatch(documents)
+        return own_rows(source, documents, len(self.bounds) - 1, self.pairs, self.team.rank)
+
+    def step(self, batch: Minibatch | OwnRows, count: int, warming_up: bool) -> int:
+        """One minibatch; returns its number of token draws."""
+        if not isinstance(batch, OwnRows):
+            return super().step(batch, count, warming_up)
+        documents, keepers = batch.documents, self.shares.keepers(batch.documents)
+        kept = self.shares.own(documents, self.assignments)
+        topics = self.shares.hand_over(documents, kept, keepers, batch.sweepers)
+        table = cast(CountTable, self.counts)  # or rows would not have been read so
+        sweep = TravellingSweep(batch, table, topics, self.document_prior, self.pairs, self.team)
+        streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
+        sweep.sweep(self.settings.sweeps, self._masses(count), self.eta, streams)
+        drawn = self.shares.hand_over(documents, sweep.topics, batch.sweepers, keepers)
+        self.shares.keep_own(documents, drawn, self.assignments)
+        return self._swept(batch.num_tokens * self.settings.sweeps, count)
 
     def state(self) -> dict[str, np.ndarray]:
         """The state of one process, at process 0."""
@@ -121,6 +154,12 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
             sweep.draw(cells[self.team.rank], masses, self.eta, streams)
             sweep.exchange(self.team, cells)
         self.shares.keep(batch.documents, sweep.topics, assignments)
+
+    def _counts_travel(self, documents: Int[np.ndarray, " S"]) -> bool:
+        """Whether the counts of all words are less to send than the draws of the minibatch are to count."""
+        if self.complete_at < 0 or not isinstance(self.counts, CountTable):
+            return False
+        return int(self.shares.lengths(documents).sum()) >= WORTH_TRAVEL * self.counts.word_topic.size
 
     def _compile(self) -> None:
         super()._compile()

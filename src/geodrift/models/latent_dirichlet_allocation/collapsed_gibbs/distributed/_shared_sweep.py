@@ -27,9 +27,9 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._ro
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
 WORTH_THREADS = 50_000
-_lay_out = TwoForms(kernel.lay_out_all, WORTH_THREADS)
-_number_topics = TwoForms(kernel.number_topics, WORTH_THREADS)
-_sweep_cells = TwoForms(kernel.sweep_cells, WORTH_THREADS)
+lay_out = TwoForms(kernel.lay_out_all, WORTH_THREADS)
+number_topics = TwoForms(kernel.number_topics, WORTH_THREADS)
+sweep_cells = TwoForms(kernel.sweep_cells, WORTH_THREADS)
 
 
 class SharedSweep(abc.ABC):
@@ -133,15 +133,15 @@ class TableSweep(SharedSweep):
         num_parts, words = len(bounds) - 1, batch.vocabulary[batch.words]
         self._places = kernel.places_of(batch.indptr, batch.counts, num_parts)
         self._words = np.empty(number, np.int32)
-        _lay_out(number, batch.indptr, words, batch.counts, bounds[1:], self._places, self._words)
+        lay_out(number, batch.indptr, words, batch.counts, bounds[1:], self._places, self._words)
         first, last = (min(2 * pair, num_parts) * len(self._places) // num_parts for pair in pairs)
         # Of the documents of other processes nothing is written, which takes no memory.
         self._in_documents = np.zeros((len(self._places), self.counts.in_parts.shape[1]), np.float32)
         topics = self._places, self.topics
-        _number_topics(number, first, last, *topics, doc_topic_prior, self._in_documents)
+        number_topics(number, first, last, *topics, doc_topic_prior, self._in_documents)
 
     def _draw(self, work: int, cells: Any, masses: Any, prior: float, streams: Family) -> None:
-        _sweep_cells(
+        sweep_cells(
             work,
             cells,
             self._places,

@@ -1,7 +1,7 @@
 """Assignments shared out to processes: each keeps those of documents that lie side by side."""
 
 import numpy as np
-from jaxtyping import Int, UInt
+from jaxtyping import Bool, Int, UInt
 
 from geodrift.distributed import Team
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
@@ -37,7 +37,7 @@ class Shares:
             documents: Their numbers, the same at every process.
             own: Assignments of the documents of this process.
         """
-        lengths, keepers = self.lengths(documents), self._keepers(documents)
+        lengths, keepers = self.lengths(documents), self.keepers(documents)
         ends = np.cumsum(lengths)
         numbers = np.bincount(keepers, weights=lengths, minlength=self.team.size).astype(int).tolist()
         mine = documents[keepers == self.team.rank]
@@ -53,10 +53,52 @@ class Shares:
         self, documents: Int[np.ndarray, " S"], found: UInt[np.ndarray, " m"], own: UInt[np.ndarray, " n"]
     ) -> None:
         """Write to ``own`` what of the assignments ``found``, in the order of `fetch`, is this process's."""
-        lengths, mine = self.lengths(documents), self._keepers(documents) == self.team.rank
+        lengths, mine = self.lengths(documents), self.keepers(documents) == self.team.rank
         ends = np.cumsum(lengths)
         starts, stops = self._places(documents[mine])
         kernel.scatter(starts, stops, kernel.gather(ends[mine] - lengths[mine], ends[mine], found), own)
+
+    def hand_over(
+        self,
+        documents: Int[np.ndarray, " S"],
+        held: UInt[np.ndarray, " n"],
+        holders: Int[np.ndarray, " S"],
+        takers: Int[np.ndarray, " S"],
+    ) -> UInt[np.ndarray, " m"]:
+        """Assignments of the documents that this process takes, one document after the other.
+
+        Args:
+            documents: Their numbers, the same at every process.
+            held: Assignments of the documents that this process holds, one after the other.
+            holders: The process that holds each document's.
+            takers: The process that takes them.
+        """
+        lengths, rank = self.lengths(documents), self.team.rank
+        in_held, in_taken = (_places_among(lengths, who == rank) for who in (holders, takers))
+        taken = np.empty(int(lengths[takers == rank].sum()), held.dtype)
+        stay, leave = (holders == rank) & (takers == rank), holders != takers
+        begins, ends = in_taken
+        kernel.scatter(begins[stay], ends[stay], _cut_out(in_held, stay, held), taken)
+        numbers = np.bincount(holders, weights=lengths * leave, minlength=self.team.size).astype(int).tolist()
+        parts = self.team.gather(_cut_out(in_held, leave & (holders == rank), held), numbers)
+        for other, part in enumerate(parts):
+            sent = leave & (holders == other)
+            mine = sent & (takers == rank)
+            found = _cut_out(_places_among(lengths, sent), mine, part)
+            kernel.scatter(begins[mine], ends[mine], found, taken)
+        return taken
+
+    def own(
+        self, documents: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"]
+    ) -> UInt[np.ndarray, " m"]:
+        """Assignments of those of some documents that this process keeps, one document after the other."""
+        return kernel.gather(*self._places(documents[self.keepers(documents) == self.team.rank]), assignments)
+
+    def keep_own(
+        self, documents: Int[np.ndarray, " S"], found: UInt[np.ndarray, " m"], own: UInt[np.ndarray, " n"]
+    ) -> None:
+        """Write assignments in the order of `own` back."""
+        kernel.scatter(*self._places(documents[self.keepers(documents) == self.team.rank]), found, own)
 
     def whole(self, own: UInt[np.ndarray, " n"]) -> UInt[np.ndarray, " N"] | None:
         """All assignments at process 0; None at the others."""
@@ -67,7 +109,8 @@ class Shares:
         first, last = self.firsts[self.team.rank : self.team.rank + 2]
         return np.array(whole[self.starts[first] : self.starts[last]])
 
-    def _keepers(self, documents: Int[np.ndarray, " S"]) -> Int[np.ndarray, " S"]:
+    def keepers(self, documents: Int[np.ndarray, " S"]) -> Int[np.ndarray, " S"]:
+        """The process that keeps each document."""
         return np.searchsorted(self.firsts[1:-1], documents, side="right")
 
     def lengths(self, documents: Int[np.ndarray, " S"]) -> Int[np.ndarray, " S"]:
@@ -80,3 +123,20 @@ class Shares:
         """Where documents of this process begin and end in its assignments."""
         first = self.starts[self.firsts[self.team.rank]]
         return self.starts[documents] - first, self.starts[documents + 1] - first
+
+
+def _places_among(
+    lengths: Int[np.ndarray, " S"], chosen: Bool[np.ndarray, " S"]
+) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " S"]]:
+    """Where documents begin and end in a vector of the tokens of those that are chosen alone."""
+    ends = np.cumsum(lengths * chosen)
+    return ends - lengths * chosen, ends
+
+
+def _cut_out(
+    places: tuple[Int[np.ndarray, " S"], Int[np.ndarray, " S"]],
+    some: Bool[np.ndarray, " S"],
+    assignments: UInt[np.ndarray, " n"],
+) -> UInt[np.ndarray, " m"]:
+    begins, ends = places
+    return kernel.gather(begins[some], ends[some], assignments)
