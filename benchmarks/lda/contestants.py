@@ -25,7 +25,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Tok
 from geodrift.models.latent_dirichlet_allocation.variational._hybrid_variational import HybridVariational
 
 CORES = 2
-ALPHA, ETA = PRIOR["doc_topic_prior"], PRIOR["topic_word_prior"]
+ETA = PRIOR["topic_word_prior"]
 ONLINE = {"sklearn": (1024, 0.7, 10.0), "gensim": (1000, 0.5, 1.0)}  # minibatch, decay, offset
 LATE = 1.1  # times the mark: a step that was thought to end before it, and did not
 
@@ -71,7 +71,7 @@ def geodrift(
 def hybrid(train: sp.csr_matrix, num_topics: int, seed: int, marks: list[float]) -> tuple[float, list[State]]:
     """Hybrid variational inference at the defaults of `fit_hybrid_variational`."""
     started = time.perf_counter()
-    source, alpha = TokenSource(Corpus.from_matrix(train)), np.full(num_topics, ALPHA)
+    source, alpha = TokenSource(Corpus.from_matrix(train)), np.full(num_topics, PRIOR["doc_topic_prior"])
     shape = (source.num_words, num_topics)
     fit = HybridVariational(source.num_documents, shape, source.num_tokens, alpha, ETA, seed)
     plan = inspect.signature(fit_hybrid_variational).parameters
@@ -105,7 +105,7 @@ def tomotopy(
 
     started = time.perf_counter()
     warnings.filterwarnings("ignore", message="The training result may differ")
-    model = tomotopy.LDAModel(k=num_topics, alpha=ALPHA, eta=ETA, seed=seed)
+    model = tomotopy.LDAModel(k=num_topics, alpha=PRIOR["doc_topic_prior"], eta=ETA, seed=seed)
     model.optim_interval = 0
     names = np.array([str(word) for word in range(train.shape[1])])
     for first, last in zip(train.indptr[:-1], train.indptr[1:], strict=True):
@@ -143,7 +143,7 @@ def sklearn(
     def made() -> LatentDirichletAllocation:
         return LatentDirichletAllocation(
             num_topics,
-            doc_topic_prior=ALPHA,
+            doc_topic_prior=PRIOR["doc_topic_prior"],
             topic_word_prior=ETA,
             batch_size=batch,  # into which partial_fit cuts what it is given
             learning_decay=decay,
@@ -209,7 +209,7 @@ def gensim(train: sp.csr_matrix, num_topics: int, seed: int, marks: list[float])
         workers=CORES,
         chunksize=chunk,
         passes=10**6,
-        alpha=[ALPHA] * num_topics,
+        alpha=[PRIOR["doc_topic_prior"]] * num_topics,
         eta=ETA,
         decay=decay,
         offset=offset,
