@@ -6,10 +6,13 @@ Times are of the processor, of one thread: the processes are threads that exchan
 of them waits is not counted. The time of an exchange is measured apart, between two real processes. From both
 the model is made: seconds of a step of M tokens, K topics and V words over N processes,
 
-    c M / N + a M (N - 1) / N + s M + v V + R(N) (L + imbalance) + 2 b M (N - 1) / N / B
+    (c + l) M / N + a M (N - 1) / N + s M + R (L + imbalance) + B_N / B
 
-with c a draw, a what the draw of another process costs, s the layout of the minibatch, v a word, R rounds,
-L the latency, b the bytes of a topic, B the bandwidth.
+with c a draw, l the layout of a token of its own and s of one of all, a what the draw of another process
+costs, R rounds, L the latency, B_N the bytes that a process receives, B the bandwidth. Where draws travel l
+is 0; where counts do, a and s are. ``delayed`` are steps by the clock of two, and of four, real processes
+whose exchanges wait for a latency and for their bytes at a bandwidth, beside what the model makes of the
+steps without.
 """
 
 import argparse
@@ -29,12 +32,14 @@ import scipy.sparse as sp
 from geodrift.data import Corpus
 from geodrift.distributed import Team
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _sampler as sampler
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import (
     rounds_of,
     shares_of,
 )
 
 LENGTH, STEPS, WARM = 60, 12, 6
+DELAYS = [(0.0, 1e12), (2e-3, 1e9), (1e-2, 1e8)]  # seconds, bytes a second
 SIZES = [2**6, 2**12, 2**16, 2**18, 2**20]
 
 
@@ -89,6 +94,59 @@ def seconds_of_steps(corpus, topics, batch, size):
     return [float(np.min(found[:, 0])) for found in of_ranks], float(np.mean([f[:, 1] for f in of_ranks]))
 
 
+class Delayed(Team):
+    """Processes whose exchanges take longer than they do."""
+
+    def __init__(self, team):
+        self.team, self.rank, self.size = team, team.rank, team.size
+        self.latency, self.bandwidth, self.rounds, self.bytes = 0.0, np.inf, 0, 0
+
+    def _gather(self, own, size):
+        found = self.team._gather(own, size)
+        self.rounds, self.bytes = self.rounds + 1, self.bytes + size * (self.size - 1)
+        time.sleep(self.latency + size * (self.size - 1) / self.bandwidth)
+        return found
+
+
+def delayed(rank, port, size, tokens, topics, words):
+    """One of ``size`` processes: seconds of a step, its rounds and bytes, for each form and each delay."""
+    from geodrift.distributed import Place, join, leave
+
+    numba.set_num_threads(1)
+    team, found = Delayed(join(Place(f"127.0.0.1:{port}", rank, size))), []
+    for name, worth_travel in (("draws travel", np.inf), ("counts travel", 0.0)):
+        sampler.WORTH_TRAVEL = worth_travel
+        batch = tokens // LENGTH
+        chain = Chain(
+            corpus_of(2 * batch, words, 50), Settings(n_topics=topics, batch_size=batch), seed=1, team=team
+        )
+        chain.begin(chain.shares.plan(10_000))
+        while chain.move.complete_at < 0:
+            chain.step()
+        for latency, bandwidth in DELAYS:
+            team.latency, team.bandwidth, seconds = latency, bandwidth, []
+            for _ in range(STEPS):
+                team.rounds, team.bytes, begun = 0, 0, time.perf_counter()
+                chain.step()
+                seconds.append(time.perf_counter() - begun)
+            told = {"latency": latency, "bandwidth": bandwidth, "seconds": float(np.median(seconds[2:]))}
+            found.append({"form": name} | told | {"rounds": team.rounds, "bytes": team.bytes})
+        team.latency, team.bandwidth = 0.0, np.inf
+    leave()
+    print(json.dumps(found))
+
+
+def with_delays(size, tokens, topics, words):
+    """What `delayed` finds at process 0, and what the steps without a delay make of it."""
+    rows = of_processes(size, "--delayed", size, tokens, topics, words)
+    for row in rows:
+        base = next(one for one in rows if one["form"] == row["form"])
+        waits = row["rounds"] * row["latency"] + row["bytes"] / row["bandwidth"]
+        row["model"] = base["seconds"] + waits
+        print(size, row, flush=True)
+    return rows
+
+
 def exchange(rank, port):
     """One of two processes that exchange buffers: milliseconds of each size, wall and processor."""
     from geodrift.distributed import Place, join, leave
@@ -106,18 +164,18 @@ def exchange(rank, port):
     print(json.dumps(found))
 
 
-def exchanges():
-    """What `exchange` finds at process 0."""
+def of_processes(size, *words):
+    """What process 0 of several prints that this file is, told the words, their numbers and a port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    both = [
-        subprocess.Popen(
-            [sys.executable, __file__, "--exchange", str(rank), str(port)], stdout=subprocess.PIPE
-        )
-        for rank in range(2)
+    commands = [
+        [sys.executable, __file__, words[0], str(rank), str(port), *map(str, words[1:])]
+        for rank in range(size)
     ]
-    return json.loads(both[0].communicate()[0].splitlines()[-1])
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE) for command in commands]
+    said = [one.communicate()[0] for one in started]
+    return json.loads(said[0].splitlines()[-1])
 
 
 def fitted(measured, tokens):
@@ -131,17 +189,27 @@ def fitted(measured, tokens):
     return {"draw": draw, "hear": hear, "lay_out": lay}
 
 
-def step_seconds(costs, number, tokens, latency, bandwidth):
-    """The model's terms, for as many groups and parts as ``number`` processes need."""
-    pairs = max(4, number)
-    rounds = len(rounds_of(4, 8, shares_of(4, number))) if number <= 4 else 2 * pairs
-    share = (number - 1) / number
+def step_seconds(costs, form, number, tokens, table, latency, bandwidth):
+    """The model's terms, for as many groups and parts as processes need; ``table`` has V K counts."""
+    parts, share = 2 * max(4, number), (number - 1) / number
+    several = number > 1
+    if form == "draws travel":
+        rounds = len(rounds_of(4, 8, shares_of(4, number))) if number <= 4 else parts
+        return {
+            "draws": costs["draw"] * tokens / number,
+            "draws of others": costs["hear"] * tokens * share,
+            "layout": costs["lay_out"] * tokens,
+            "latency": latency * (rounds + 1) * several,
+            "bytes": 2 * tokens * share / bandwidth,
+        }
+    # A part goes to the neighbour after each phase, all come together at the end, and topics of a byte go to
+    # who draws them and back.
+    counts = 4 * table * (1 + share) * several
     return {
         "draws": costs["draw"] * tokens / number,
-        "draws of others": costs["hear"] * tokens * share,
-        "layout": costs["lay_out"] * tokens,
-        "latency": latency * (rounds + 1) * (number > 1),
-        "bytes": 2 * tokens * share / bandwidth,
+        "layout": costs["lay_out"] * tokens / number,
+        "latency": latency * (parts + 2) * several,
+        "bytes": (counts + 2 * tokens / number * share) / bandwidth,
     }
 
 
@@ -151,9 +219,9 @@ def main():
     parser.add_argument("--tokens", type=int, default=2**19)
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--words", type=int, default=28_000)
-    parser.add_argument("--exchange", nargs=2, type=int)
-    if "--exchange" in sys.argv:
-        return exchange(*map(int, sys.argv[sys.argv.index("--exchange") + 1 :]))
+    for name, work in (("--exchange", exchange), ("--delayed", delayed)):
+        if name in sys.argv:
+            return work(*map(int, sys.argv[sys.argv.index(name) + 1 :]))
     options = parser.parse_args()
     batch = options.tokens // LENGTH
     corpus = corpus_of(4 * batch, options.words, 50)
@@ -162,16 +230,20 @@ def main():
         seconds, received = seconds_of_steps(corpus, options.topics, batch, size)
         measured[str(size)] = {"seconds": seconds, "bytes": received}
         print(size, "processes" if size else "without a team", seconds, f"{received:,.0f} bytes", flush=True)
-    found = {"options": vars(options), "measured": measured, "exchange": exchanges()}
+    found = {"options": vars(options), "measured": measured, "exchange": of_processes(2, "--exchange")}
     found["costs"] = costs = fitted(measured, batch * LENGTH)
+    sizes = options.tokens, options.topics, options.words
+    found["delayed"] = {size: with_delays(size, *sizes) for size in (2, 4)}
     found["model"] = {
-        name: {
-            number: step_seconds(costs, number, tokens, latency, bandwidth)
+        f"{name}, {form}": {
+            number: step_seconds(costs, form, number, tokens, options.words * options.topics, *network)
             for number in (1, 2, 4, 16, 64, 256, 1024)
         }
-        for name, tokens, latency, bandwidth in [
-            ("one machine, 2^19 tokens a step", 2**19, 3e-4, 2e9),
+        for form in ("draws travel", "counts travel")
+        for name, tokens, *network in [
+            ("one machine, 2^19 tokens a step", 2**19, 3e-4, 7e8),
             ("10 Gbit/s and 50 us, 10^8 tokens a step", 10**8, 5e-5, 1.25e9),
+            ("10 Gbit/s and 50 us, 10^10 tokens a step", 10**10, 5e-5, 1.25e9),
         ]
     }
     pathlib.Path(options.json).write_text(json.dumps(found, indent=1))

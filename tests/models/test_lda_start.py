@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler, _start
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _log_joint, _sampler, _start
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
 from geodrift.models.topics._factorisation import factorised_topics
 from models import lda_problem as problem
@@ -41,9 +41,22 @@ def random_state(num_topics, seed=0):
     return counts, z
 
 
-def test_the_log_joint_is_the_enumeration_s():
+@pytest.mark.parametrize("alpha", [ALPHA, 1e-60, 200.0])
+def test_the_log_joint_is_the_enumeration_s(alpha):
+    """Also of a document without words, and of one so long that a product of its factors is no number."""
     counts, z = random_state(5)
-    joint_of(z, counts, 5, np.full(5, ALPHA))
+    joint_of(z, counts, 5, np.full(5, alpha))
+    counts[7], counts[8] = 0, 40
+    joint_of(np.random.default_rng(1).integers(5, size=counts.sum()), counts, 5, np.full(5, alpha))
+
+
+def test_threads_sum_the_log_joint_as_one_does(monkeypatch):
+    counts, z = random_state(5)
+    starts, seen = np.concatenate([[0], np.cumsum(counts.sum(axis=1))]), np.ones(len(counts), bool)
+    given = np.zeros(1, np.int32), np.zeros(5), 25, starts, seen, z.astype(np.uint8), np.full(5, ALPHA), ETA
+    alone = log_joint(*given)
+    monkeypatch.setattr(_log_joint._sum_blocks, "worth_threads", 0)
+    assert log_joint(*given) == alone
 
 
 def simulated(seed, num_topics=8, num_words=300, num_documents=600, length=60):

@@ -7,6 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt
 from scipy.special import gammaln
 
+from geodrift.kernels._two_forms import TwoForms
+
+BLOCK = 2**14  # documents whose sum is made by one thread
+TINY, SMALL = 1e-50, 1e-250  # a number above the one times a number above the other is no zero
+
 
 @numba.njit(cache=True, error_model="numpy")
 def _of_words(values: np.ndarray, prior: float) -> float:
@@ -19,22 +24,47 @@ def _of_words(values: np.ndarray, prior: float) -> float:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _of_documents(starts: np.ndarray, seen: np.ndarray, assignments: np.ndarray, alpha: np.ndarray) -> float:
-    """Sum over documents of the log of their assignments' probability."""
-    total, least = 0.0, np.array([math.lgamma(a) for a in alpha])
-    counts, whole = np.zeros(len(alpha), np.int64), alpha.sum()
-    least_whole = math.lgamma(whole)
-    for document in range(len(seen)):
+def _of_documents(
+    first: int, last: int, starts: np.ndarray, seen: np.ndarray, assignments: np.ndarray, alpha: np.ndarray
+) -> float:
+    """Sum over some documents of the log of their assignments' probability.
+
+    Gamma(alpha_k + n_dk) / Gamma(alpha_k) is the product of alpha_k, alpha_k + 1, ..., a factor a token: its
+    logarithm is taken where it leaves the range of numbers, and a document costs its tokens rather than K.
+    """
+    total, product, whole = 0.0, 1.0, alpha.sum()
+    least_whole, level = math.lgamma(whole), alpha.copy()
+    for document in range(first, last):
         if not seen[document]:
             continue
-        counts[:] = 0
-        for token in range(starts[document], starts[document + 1]):
-            counts[assignments[token]] += 1
-        for topic in range(len(alpha)):
-            if counts[topic]:
-                total += math.lgamma(alpha[topic] + counts[topic]) - least[topic]
-        total += least_whole - math.lgamma(whole + starts[document + 1] - starts[document])
-    return total
+        begin, end = starts[document], starts[document + 1]
+        for token in range(begin, end):
+            topic = assignments[token]
+            factor = level[topic]
+            level[topic] += 1.0
+            if factor < TINY:
+                total += math.log(factor)
+            else:
+                product *= factor
+                if product < SMALL or product > 1.0 / SMALL:
+                    total += math.log(product)
+                    product = 1.0
+        for token in range(begin, end):
+            level[assignments[token]] = alpha[assignments[token]]
+        total += least_whole - math.lgamma(whole + (end - begin))
+    return total + math.log(product)
+
+
+def _of_blocks(
+    sums: np.ndarray, starts: np.ndarray, seen: np.ndarray, assignments: np.ndarray, alpha: np.ndarray
+) -> None:
+    """Fill in the sum over each block of documents."""
+    for block in numba.prange(len(sums)):
+        first, last = block * BLOCK, min((block + 1) * BLOCK, len(seen))
+        sums[block] = _of_documents(first, last, starts, seen, assignments, alpha)
+
+
+_sum_blocks = TwoForms(_of_blocks, worth_threads=1_000_000)
 
 
 def log_joint(
@@ -61,4 +91,6 @@ def log_joint(
     """
     topics = len(alpha) * gammaln(num_words * prior) - gammaln(num_words * prior + in_topics).sum()
     words = _of_words(values, prior)
-    return float(topics + words + _of_documents(starts, seen, assignments, alpha))
+    of_documents = np.zeros(-(-len(seen) // BLOCK))
+    _sum_blocks(len(assignments), of_documents, starts, seen, assignments, np.asarray(alpha, np.float64))
+    return float(topics + words + of_documents.sum())
