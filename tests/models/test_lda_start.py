@@ -51,9 +51,10 @@ def test_the_log_joint_is_the_enumeration_s(alpha):
 
 
 def test_threads_sum_the_log_joint_as_one_does(monkeypatch):
-    counts, z = random_state(5)
-    starts, seen = np.concatenate([[0], np.cumsum(counts.sum(axis=1))]), np.ones(len(counts), bool)
-    given = np.zeros(1, np.int32), np.zeros(5), 25, starts, seen, z.astype(np.uint8), np.full(5, ALPHA), ETA
+    number = 2 * _log_joint.BLOCK + 5
+    z = np.random.default_rng(0).integers(5, size=3 * number).astype(np.uint8)
+    starts, seen = 3 * np.arange(number + 1), np.arange(number) % 7 > 0
+    given = np.zeros(1, np.int32), np.zeros(5), 25, starts, seen, z, np.full(5, ALPHA), ETA
     alone = log_joint(*given)
     monkeypatch.setattr(_log_joint._sum_blocks, "worth_threads", 0)
     assert log_joint(*given) == alone
