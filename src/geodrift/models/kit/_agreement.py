@@ -91,6 +91,7 @@ def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directio
     for chain in draws:
         of_chains.append(common_order(chain, directions))
         of_means.append(mean_directions(chain, of_chains[-1], directions))
+        del chain  # or it would be held while the next one is read
     means = np.stack(of_means)
     places = _places(means)
     orders = np.stack([order[:, place] for order, place in zip(of_chains, places, strict=True)])
