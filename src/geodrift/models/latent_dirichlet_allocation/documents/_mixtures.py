@@ -36,6 +36,7 @@ BURN_IN = 3  # sweeps under each later topic draw, from the assignments under th
 SWEEPS_OF_MEAN = 3  # under each topic draw, after which the mean is taken
 DRAWS_PER_TOPIC_DRAW = 10  # of the mixture, one after each of so many sweeps, for the interval
 NUMBERS_AT_ONCE = 2**24  # mixture components that are held in memory at once
+NUMBERS_IN_CACHE = 2**17  # of which the intervals are taken at once
 
 
 def document_mixtures(
@@ -108,8 +109,7 @@ class Mixtures:
             mean, draws = self._sampled(counts[rows], intervals)
             out["mean"][rows] = _summed(mean, self._told)
             if intervals:
-                ends = np.quantile(_summed(draws, self._told), INTERVAL, axis=0)
-                out["low"][rows], out["high"][rows] = ends
+                out["low"][rows], out["high"][rows] = _ends(_summed(draws, self._told))
         return out
 
     def _sampled(
@@ -141,6 +141,17 @@ def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np
     return np.concatenate([mixtures[..., :told], others], axis=-1)
 
 
+def _ends(draws: Float[np.ndarray, "M D columns"]) -> Float[np.ndarray, "2 D columns"]:
+    """Quantiles over the draws, of a few documents at once: the draws of a number lie side by side."""
+    number, documents, columns = draws.shape
+    ends, few = np.empty((2, documents, columns), draws.dtype), max(1, NUMBERS_IN_CACHE // (number * columns))
+    for start in range(0, documents, few):
+        some = slice(start, start + few)
+        beside = np.ascontiguousarray(draws[:, some].transpose(1, 2, 0))
+        ends[:, some] = np.quantile(beside, INTERVAL, axis=-1, overwrite_input=True)
+    return ends
+
+
 def _draw_dirichlets(
     counts: np.ndarray, prior: np.ndarray, items: np.ndarray, family: np.uint64, out: np.ndarray
 ) -> None:
@@ -156,9 +167,10 @@ def _draw_dirichlets(
             logs[topic] = math.log(draw) - fall / shape
         largest, total = logs.max(), 0.0
         for topic in range(counts.shape[1]):
-            total += math.exp(logs[topic] - largest)
+            logs[topic] = math.exp(logs[topic] - largest)
+            total += logs[topic]
         for topic in range(counts.shape[1]):
-            out[row, topic] = math.exp(logs[topic] - largest) / total
+            out[row, topic] = logs[topic] / total
 
 
 _draw_dirichlets_forms = TwoForms(_draw_dirichlets, worth_threads=20_000)
