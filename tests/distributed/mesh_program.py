@@ -53,8 +53,7 @@ def drawn(num_draws, num_chains, thin):
 
 
 def main(out, devices, rank, size, port, *jobs):
-    number = f"--xla_force_host_platform_device_count={devices}"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {number}"
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
 
