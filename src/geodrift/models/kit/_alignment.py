@@ -96,15 +96,10 @@ def in_order(draws: Mapping[str, np.ndarray], orders: Int[np.ndarray, "N K"]) ->
     """
     if (orders == np.arange(orders.shape[1])).all():
         return dict(draws)
-    return {name: _rows_in_order(values, orders) for name, values in draws.items()}
-
-
-def _rows_in_order(values: np.ndarray, orders: Int[np.ndarray, "N K"]) -> np.ndarray:
-    """Of [draw, component, ...], row by row: `np.take_along_axis` looks up every number by itself."""
-    out = np.empty((*orders.shape, *values.shape[2:]), values.dtype)
-    for draw, order in enumerate(orders):
-        out[draw] = values[draw][order]
-    return out
+    return {
+        name: np.take_along_axis(values, orders.reshape(*orders.shape, *(1,) * (values.ndim - 2)), axis=1)
+        for name, values in draws.items()
+    }
 
 
 def mean_directions(

@@ -36,7 +36,6 @@ BURN_IN = 3  # sweeps under each later topic draw, from the assignments under th
 SWEEPS_OF_MEAN = 3  # under each topic draw, after which the mean is taken
 DRAWS_PER_TOPIC_DRAW = 10  # of the mixture, one after each of so many sweeps, for the interval
 NUMBERS_AT_ONCE = 2**24  # mixture components that are held in memory at once
-NUMBERS_IN_CACHE = 2**17  # of which the intervals are taken at once
 
 
 def document_mixtures(
@@ -109,7 +108,8 @@ class Mixtures:
             mean, draws = self._sampled(counts[rows], intervals)
             out["mean"][rows] = _summed(mean, self._told)
             if intervals:
-                out["low"][rows], out["high"][rows] = _ends(_summed(draws, self._told))
+                ends = np.quantile(_summed(draws, self._told), INTERVAL, axis=0)
+                out["low"][rows], out["high"][rows] = ends
         return out
 
     def _sampled(
@@ -139,17 +139,6 @@ def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np
         return mixtures
     others = mixtures[..., told:].sum(axis=-1, keepdims=True)
     return np.concatenate([mixtures[..., :told], others], axis=-1)
-
-
-def _ends(draws: Float[np.ndarray, "M D columns"]) -> Float[np.ndarray, "2 D columns"]:
-    """Quantiles over the draws, of a few documents at once: the draws of a number lie side by side."""
-    number, documents, columns = draws.shape
-    ends, few = np.empty((2, documents, columns), draws.dtype), max(1, NUMBERS_IN_CACHE // (number * columns))
-    for start in range(0, documents, few):
-        some = slice(start, start + few)
-        beside = np.ascontiguousarray(draws[:, some].transpose(1, 2, 0))
-        ends[:, some] = np.quantile(beside, INTERVAL, axis=-1, overwrite_input=True)
-    return ends
 
 
 def _draw_dirichlets(
