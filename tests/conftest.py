@@ -55,24 +55,29 @@ def optimised():
 
 
 # Most programs of the tests run for less time than XLA takes to optimise them: with these settings that takes
-# a third of the time. XLA ends the process over a flag that it does not know, hence the list of releases.
-QUICK_COMPILATION = {
-    "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-    " --xla_backend_optimization_level=1",
-    "JAX_DISABLE_MOST_OPTIMIZATIONS": True,
+# a third of the time. XLA ends the process over a flag that it does not know, hence the releases of jax.
+FLAGS = {
+    "--xla_cpu_use_fusion_emitters=false": range(7, 11),
+    "--xla_cpu_parallel_codegen_split_count=1": range(7, 13),
+    "--xla_backend_optimization_level=1": range(7, 13),
 }
-KNOWN_TO = [f"0.{minor}" for minor in range(7, 11)]  # releases of jax
+
+
+def quick_compilation():
+    """The settings of this release of jax; none of one that is not known."""
+    major, minor = map(int, jax.__version__.split(".")[:2])
+    flags = [flag for flag, minors in FLAGS.items() if major == 0 and minor in minors]
+    return {"XLA_FLAGS": " ".join(flags), "JAX_DISABLE_MOST_OPTIMIZATIONS": True} if flags else {}
 
 
 def compiles_quickly(config):
     """Not the slow tests, whose programs run long: they are compiled as a user's are."""
-    known = ".".join(jax.__version__.split(".")[:2]) in KNOWN_TO
-    return known and config.option.markexpr != "slow" and "XLA_FLAGS" not in os.environ
+    return config.option.markexpr != "slow" and "XLA_FLAGS" not in os.environ
 
 
 def pytest_configure(config):
     """Sets how programs are compiled and where they are kept, also for the processes that tests start."""
-    settings = QUICK_COMPILATION if compiles_quickly(config) else {}
+    settings = quick_compilation() if compiles_quickly(config) else {}
     if hasattr(config, "cache"):
         # In pytest's cache each process finds what another has compiled, in this run or an earlier one.
         settings = settings | {

@@ -15,6 +15,7 @@ from geodrift.data._sparse_structure import check_indices, check_pointers
 
 _MAX_DOCUMENTS = 1_000_000
 _MAX_NONZEROS = 128_000_000
+_FEW = 10_000  # stored counts up to which a look-up of each takes less time than scipy's preparations
 PARTS = ("indptr", "indices", "data")
 
 CsrArrays: TypeAlias = tuple[Int[np.ndarray, " P"], Int[np.ndarray, " nnz"], Shaped[np.ndarray, " nnz"]]
@@ -104,15 +105,22 @@ class Shard:
 
     def gather(self, indices: Int[np.ndarray, " R"]) -> CsrArrays:
         """Lengths, columns and counts of the given rows; only their pages of the files are read."""
+        indptr, columns, data = self._open()
+        starts = np.asarray(indptr[indices])
+        lengths = np.asarray(indptr[indices + 1]) - starts
+        if lengths.sum() <= _FEW:
+            places = spans(starts, lengths)
+            columns = columns[places]
+            self._check(columns)
+            return lengths, columns, data[places]
         if self._rows is None:
-            indptr, columns, data = self._open()
             # scipy's own indexing is compiled; the number of columns does not matter to it.
             self._rows = sp.csr_matrix(
                 (data, columns, indptr), shape=(self.documents, np.iinfo(np.int32).max)
             )
         rows = self._rows[indices]
         self._check(rows.indices)
-        return np.diff(rows.indptr).astype(np.int64), rows.indices, rows.data
+        return lengths, rows.indices, rows.data
 
     def _check(self, columns: Int[np.ndarray, " nnz"]) -> None:
         """Refuse columns beyond the vocabulary, where nobody has checked the files."""

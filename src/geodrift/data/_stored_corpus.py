@@ -176,14 +176,18 @@ class StoredCorpus:
         if not indices.size:
             return sp.csr_matrix((0, self.num_words), dtype=np.int32)
         owners = np.searchsorted(self._starts, indices, side="right") - 1
-        order = np.argsort(owners, kind="stable")
-        shards, firsts = np.unique(owners[order], return_index=True)
+        if (owners == owners[0]).all():
+            order, shards, of_shards = None, owners[:1], [slice(None)]
+        else:
+            order = np.argsort(owners, kind="stable")
+            shards, firsts = np.unique(owners[order], return_index=True)
+            of_shards = np.split(order, firsts[1:])
         parts = []
-        for shard, mine in zip(shards, np.split(order, firsts[1:]), strict=True):
+        for shard, mine in zip(shards, of_shards, strict=True):
             self._limit_open(self._shards[shard])
             parts.append(self._shards[shard].gather(indices[mine] - self._starts[shard]))
         lengths, columns, data = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        if len(parts) > 1:
+        if order is not None:
             # From the order of the shards to the order asked for.
             back = np.argsort(order)
             places = spans((np.cumsum(lengths) - lengths)[back], lengths[back])

@@ -66,6 +66,18 @@ def _polynomial(rows, t):
     return value, slope
 
 
+def _value(rows, t):
+    """The first of what `_polynomial` returns, in half the time."""
+    square = t * t
+    value = 0.0 * t
+    for row in reversed(rows):
+        inner = 0.0
+        for coefficient in reversed(row):
+            inner = inner * square + coefficient
+        value = value * t + inner
+    return value
+
+
 def _top_order(nu: float) -> float:
     return nu + max(0, math.ceil(_SMALLEST_ORDER - nu))
 
@@ -123,6 +135,7 @@ def _two_sum(a, b):
     return total, (a - (total - part)) + (b - part)
 
 
+@functools.cache
 def _split_constant(value: Fraction, dtype) -> tuple[float, float]:
     """A constant as a short head, exact when multiplied by a small whole number, and a tail."""
     scale = 2 ** (12 if dtype == np.float32 else 36)
@@ -171,10 +184,10 @@ def log_bessel_i_scaled(xp, nu: float, x):
     top = _top_order(nu)
     u_rows, w_rows = _debye_coefficients(top)
     h = xp.sqrt(top * top + x * x)
-    u, _ = _polynomial(u_rows, top / h)
+    u = _value(u_rows, top / h)
     log_c = _exponent_part(xp, top, x) + 0.5 * xp.log(h) - 0.5 * float(_LOG_2PI) - xp.log(u)
     if top > nu:
-        w, _ = _polynomial(w_rows, top / h)
+        w = _value(w_rows, top / h)
         t = top / h
         r = (x / top) * (t / (1 + t) + t * w / u)
         for j in range(round(top - nu)):

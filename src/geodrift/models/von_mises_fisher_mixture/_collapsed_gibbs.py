@@ -206,9 +206,11 @@ class CollapsedGibbs:
         else:
             value += len(t) * np.log(number.value) + gammaln(counts).sum()
         squares = kappa**2 * self.sums.squares[t] + 2 * kappa * self.sums.along[t] + self.r0_square
-        ends = host_log_normaliser(dim, np.sqrt(np.maximum(squares, 0)))
-        value += (counts * host_log_normaliser(dim, kappa) - ends).sum()
-        value += len(t) * host_log_normaliser(dim, np.sqrt(self.r0_square))
+        lengths = np.sqrt(np.maximum([*squares, self.r0_square], 0))
+        # A call takes as long for all as for one.
+        of_rows, ends = np.split(host_log_normaliser(dim, np.concatenate([kappa, lengths])), [len(t)])
+        value += (counts * of_rows - ends[:-1]).sum()
+        value += len(t) * ends[-1]
         log_prior = self.prior.concentration.log_density(kappa[:1] if self.prior.shared else kappa)
         return float(value + log_prior.sum())
 

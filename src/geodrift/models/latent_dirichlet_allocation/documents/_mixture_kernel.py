@@ -8,6 +8,60 @@ from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import sweeps_of_document
 
 
+@numba.njit(cache=True, error_model="numpy")
+def _of_document(
+    row: int,
+    documents: tuple,
+    assignments: np.ndarray,
+    topics: np.ndarray,
+    tables: np.ndarray,
+    prior: np.ndarray,
+    prior_sum: float,
+    burn_in: int,
+    first: bool,
+    calls: tuple,
+    totals: np.ndarray,
+    kept: np.ndarray,
+) -> None:
+    """`_add_mixtures` of one document; compiled once for both forms of the loop over documents."""
+    items, indptr, words, counts, bounds = documents
+    families, of_mean = calls
+    entries = slice(indptr[row], indptr[row + 1])
+    own = assignments[bounds[row] : bounds[row + 1]]
+    num_topics = topics.shape[1]
+    numbers = np.empty(num_topics, np.int32)
+    present = np.empty(num_topics, np.int32)
+    place = np.empty(num_topics, np.int32)
+    sums = np.empty(num_topics, np.float32)
+    norm = np.float64(own.shape[0]) + prior_sum
+    before = own
+    for call in range(families.shape[0]):
+        sweeps_of_document(
+            words[entries],
+            counts[entries],
+            own,
+            topics,
+            tables,
+            1 if call > 0 else burn_in,
+            first and call == 0,
+            open_member(families[call], items[row]),
+            numbers,
+            present,
+            place,
+            sums,
+        )
+        if 0 < call <= of_mean:
+            for topic in range(num_topics):
+                totals[row, topic] += (np.float64(numbers[topic]) + prior[topic]) / norm
+        if call == of_mean and call < families.shape[0] - 1:
+            before = own.copy()
+        if call > 0 and kept.size > 0:
+            for topic in range(num_topics):
+                kept[call - 1, row, topic] = numbers[topic]
+    for token in range(own.shape[0] if families.shape[0] - 1 > of_mean else 0):
+        own[token] = before[token]
+
+
 def _add_mixtures(
     documents: tuple,
     assignments: np.ndarray,
@@ -30,41 +84,21 @@ def _add_mixtures(
     the items of their streams, the ends of their entries, these entries' words and counts, and the ends of
     their tokens.
     """
-    items, indptr, words, counts, bounds = documents
-    num_topics = topics.shape[1]
-    for row in numba.prange(items.shape[0]):
-        numbers = np.empty(num_topics, np.int32)
-        present = np.empty(num_topics, np.int32)
-        place = np.empty(num_topics, np.int32)
-        sums = np.empty(num_topics, np.float32)
-        entries = slice(indptr[row], indptr[row + 1])
-        own = assignments[bounds[row] : bounds[row + 1]]
-        norm = np.float64(own.shape[0]) + prior_sum
-        before = own
-        for call in range(families.shape[0]):
-            sweeps_of_document(
-                words[entries],
-                counts[entries],
-                own,
-                topics,
-                tables,
-                1 if call > 0 else burn_in,
-                first and call == 0,
-                open_member(families[call], items[row]),
-                numbers,
-                present,
-                place,
-                sums,
-            )
-            if 0 < call <= of_mean:
-                for topic in range(num_topics):
-                    totals[row, topic] += (np.float64(numbers[topic]) + prior[topic]) / norm
-            if call == of_mean and call < families.shape[0] - 1:
-                before = own.copy()
-            if call > 0 and kept.size > 0:
-                kept[call - 1, row] = numbers
-        if families.shape[0] - 1 > of_mean:
-            own[:] = before
+    for row in numba.prange(documents[0].shape[0]):
+        _of_document(
+            row,
+            documents,
+            assignments,
+            topics,
+            tables,
+            prior,
+            prior_sum,
+            burn_in,
+            first,
+            (families, of_mean),
+            totals,
+            kept,
+        )
 
 
 add_mixtures = TwoForms(_add_mixtures, worth_threads=10_000)

@@ -156,9 +156,10 @@ def _draw_dirichlets(
             logs[topic] = math.log(draw) - fall / shape
         largest, total = logs.max(), 0.0
         for topic in range(counts.shape[1]):
-            total += math.exp(logs[topic] - largest)
+            logs[topic] = math.exp(logs[topic] - largest)
+            total += logs[topic]
         for topic in range(counts.shape[1]):
-            out[row, topic] = math.exp(logs[topic] - largest) / total
+            out[row, topic] = logs[topic] / total
 
 
 _draw_dirichlets_forms = TwoForms(_draw_dirichlets, worth_threads=20_000)

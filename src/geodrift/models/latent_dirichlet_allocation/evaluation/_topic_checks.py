@@ -101,13 +101,12 @@ def information_by_word(
     )
     topic_document, word = np.divmod(cells, number_of_words)
     topic = topic_document // number_of_documents
+    topic_word = topic * number_of_words + word
     of_document = np.bincount(assigned * number_of_documents + documents)[topic_document]
-    of_word = np.bincount(assigned * number_of_words + words, minlength=parts.size)[
-        topic * number_of_words + word
-    ]
+    of_word = np.bincount(assigned * number_of_words + words, minlength=parts.size)[topic_word]
     of_topic = np.bincount(assigned, minlength=shape[0])[topic]
-    np.add.at(parts, (topic, word), n / of_topic * np.log(n * of_topic / (of_document * of_word)))
-    return parts
+    values = n / of_topic * np.log(n * of_topic / (of_document * of_word))
+    return np.bincount(topic_word, values, minlength=parts.size).reshape(shape)
 
 
 def replicated_words(
@@ -115,8 +114,9 @@ def replicated_words(
 ) -> Int[np.ndarray, " n"]:
     """A word of its topic for each token."""
     words, where = np.empty(len(assigned), np.int64), random.random(len(assigned))
-    for topic in np.unique(assigned):
-        own = assigned == topic
+    by_topic = np.argsort(assigned.astype(np.uint16), kind="stable")  # a radix sort
+    ends = np.cumsum(np.bincount(assigned, minlength=len(topics)))
+    for topic, own in enumerate(np.split(by_topic, ends[:-1])):
         upto = np.cumsum(topics[topic], dtype=np.float64)
         words[own] = np.searchsorted(upto, where[own] * upto[-1], side="right")
     return np.minimum(words, topics.shape[1] - 1)
