@@ -1,9 +1,12 @@
 """Effects of a group on corpora simulated with one: how often do 90% intervals hold the true difference?
 
-    python benchmarks/calibration/effects.py OUT.json [--corpora 400] [--seconds S]
+    python benchmarks/calibration/effects.py OUT.json [--corpora 400] [--seconds S] [--kinds]
 
 Topics from their prior; two groups of documents, each with mean shares of its own, drawn from
-Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). The run's prior does not know the groups.
+Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kinds`` no group is a Dirichlet:
+documents are of one of two kinds, whose mean shares are drawn from Dirichlet(1/2, ..., 1/2), with mixtures
+from Dirichlet(30 times them), and groups differ in how many they have of each. The run's prior does not know
+the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
 that the chains share; ``blind`` does so for the composition without priors of the groups' own (stm's: a
 mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
@@ -38,13 +41,21 @@ CONCENTRATION, ETA, PRIOR = 1.5, 0.1, 0.3
 CHAINS, STEPS, DRAWS = 2, 600, 25
 
 
-def simulate(seed):
+def simulate(seed, kinds):
     """Counts [D, V], topics [K, V], mean shares of the groups [2, K] and the group of each document."""
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(WORDS, ETA), TOPICS)
-    shares = rng.dirichlet(np.full(TOPICS, 2.0), 2)
     groups = np.arange(DOCUMENTS) % 2
-    mixtures = np.stack([rng.dirichlet(CONCENTRATION * shares[group]) for group in groups])
+    if kinds:
+        of_kinds, of_first = rng.dirichlet(np.full(TOPICS, 0.5), 2), rng.random(2)
+        shares = np.stack([of_first, 1 - of_first], axis=1) @ of_kinds
+        kind = (rng.random(DOCUMENTS) >= of_first[groups]).astype(int)
+        # Shares so small that a Dirichlet of them is no number make no difference.
+        parameters = np.maximum(30.0 * of_kinds, 1e-3)[kind]
+    else:
+        shares = rng.dirichlet(np.full(TOPICS, 2.0), 2)
+        parameters = CONCENTRATION * shares[groups]
+    mixtures = np.stack([rng.dirichlet(each) for each in parameters])
     counts = np.stack([rng.multinomial(LENGTH, mixture @ topics) for mixture in mixtures])
     return sp.csr_matrix(counts), topics, shares, groups
 
@@ -69,8 +80,8 @@ def blind(counts, topics, groups, seed):
     return np.array(found)
 
 
-def measure(seed):
-    counts, topics, shares, groups = simulate(seed)
+def measure(seed, kinds):
+    counts, topics, shares, groups = simulate(seed, kinds)
     corpus = Corpus.from_matrix(counts, fields={"group": groups})
     model, settings = model_named("lda"), {"n_topics": TOPICS, "doc_topic_prior": PRIOR, "num_draws": DRAWS}
     settings |= {"topic_word_prior": ETA}
@@ -119,10 +130,11 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--corpora", type=int, default=400)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--kinds", action="store_true")
     options = parser.parse_args()
     began, stored = time.monotonic(), kept(options.out) or {"rows": []}
     while len(stored["rows"]) < options.corpora and time.monotonic() - began < options.seconds:
-        stored["rows"].append(measure(len(stored["rows"])))
+        stored["rows"].append(measure(len(stored["rows"]), options.kinds))
         stored["summary"] = summary(stored["rows"])
         keep(options.out, stored)
     print(stored.get("summary"))

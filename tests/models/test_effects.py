@@ -20,26 +20,36 @@ COUNTS = np.array([[2, 1, 0], [2, 0, 0], [0, 0, 3], [1, 0, 0], [1, 0, 0]])
 def exact_share(counts):
     """Mean and standard deviation of m_1 by a grid over alpha and a sum over all assignments.
 
-    The prior of each alpha is Gamma(1, 1); given alpha, documents are independent.
+    The prior of each alpha is Gamma(1, 1); given alpha, documents are independent. With the weights
+    Dirichlet(1, ..., 1) of n + 1 documents E[w_i w_j] = (1 + [i = j]) / ((n + 1) (n + 2)).
     """
     logs = np.linspace(np.log(1e-4), np.log(40.0), 400)
     one, two = np.meshgrid(np.exp(logs), np.exp(logs), indexing="ij")
     total = one + two
     log_density = -total + np.log(one) + np.log(two)  # in the logarithms, with the Jacobian
+    first, second = one / total, one * (one + 1) / (total * (total + 1))  # moments of a mixture of the prior
+    sums, squares, own = first.copy(), first**2, second.copy()
     for row in counts:
         words = np.repeat(np.arange(3), row)
-        terms = []
+        terms, numbers = [], []
         for z in itertools.product((0, 1), repeat=len(words)):
             n = np.bincount(z, minlength=2)
             of_words = np.log(TOPICS[list(z), words]).sum()
             of_first = gammaln(one + n[0]) - gammaln(one)
             terms.append(of_words + of_first + gammaln(two + n[1]) - gammaln(two))
-        log_density += np.logaddexp.reduce(terms, axis=0) + gammaln(total) - gammaln(total + len(words))
+            numbers.append(n[0])
+        log_row = np.logaddexp.reduce(terms, axis=0)
+        log_density += log_row + gammaln(total) - gammaln(total + len(words))
+        p, of_z, whole = np.exp(terms - log_row), np.array(numbers)[:, None, None], total + len(words)
+        first = (p * (one + of_z)).sum(axis=0) / whole
+        second = (p * (one + of_z) * (one + of_z + 1)).sum(axis=0) / (whole * (whole + 1))
+        sums, squares, own = sums + first, squares + first**2, own + second
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()
-    share = one / total
-    mean = (weights * share).sum()
-    return mean, np.sqrt((weights * (share - mean) ** 2).sum())
+    documents = len(counts) + 1
+    mean = (weights * sums).sum() / documents
+    of_square = (weights * (sums**2 - squares + 2 * own)).sum() / (documents * (documents + 1))
+    return mean, np.sqrt(of_square - mean**2)
 
 
 def test_shares_of_a_small_group_are_those_of_quadrature(monkeypatch):
@@ -59,6 +69,20 @@ def test_equal_documents_are_two():
     one, two = (sp.csr_matrix(np.repeat(COUNTS[:1] * 5, number, axis=0)) for number in (1, 60))
     few, many = (group_shares(rows, np.stack([TOPICS] * 20), 0.3)[:, 0].std() for rows in (one, two))
     assert many < 0.5 * few
+
+
+def test_a_group_of_two_sides_has_the_share_of_its_documents():
+    """Nine of one topic for one of the other: the mean of the Dirichlet most like them is another one."""
+    rng, topics = np.random.default_rng(3), np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    sides = np.arange(200) % 10 > 0
+    rows = sp.csr_matrix(
+        np.stack([rng.multinomial(40, 0.98 * topics[int(s)] + 0.02 * topics[1 - int(s)]) for s in sides])
+    )
+    draws = group_shares(rows, np.stack([topics] * 10), 0.1)[:, 1]
+    truth = np.where(sides, 0.98, 0.02).mean()
+    assert abs(draws.mean() - truth) < 0.01
+    # The binomial spread of which side a document is of.
+    assert draws.std() == pytest.approx(0.96 * np.sqrt(0.9 * 0.1 / 200), rel=0.25)
 
 
 def test_groups_are_values_or_spans():

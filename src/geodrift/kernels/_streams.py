@@ -47,6 +47,9 @@ LDA_CHECK_ASSIGNMENTS = KernelStreams("lda", 9, "topic draw", "sweep", "hash of 
 LDA_EFFECT_ASSIGNMENTS = KernelStreams(
     "lda", 14, "topic draw", "sweep", "group and place of the document", items=(0, 2**63 - 1)
 )
+LDA_EFFECT_MIXTURES = KernelStreams(
+    "lda", 22, "topic draw", "sweep", "group and place of the document", items=(0, 2**63 - 1)
+)
 HDP_BLOCKS = KernelStreams("lda gibbs hdp", 21, "chain", "steps taken", "document", items=(0, 2**63 - 1))
 SAM_MIXTURES = KernelStreams("sam chain", 0, "chain", "steps taken", "document", items=(0, 2**63 - 1))
 SAM_SHEAR_MOVES = KernelStreams("sam chain", 0, "chain", "steps taken", "all topics", items=(-1, -1))

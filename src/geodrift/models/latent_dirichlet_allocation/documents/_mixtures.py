@@ -129,7 +129,7 @@ class Mixtures:
             for i in range(DRAWS_PER_TOPIC_DRAW if intervals else 0):
                 family = LDA_TRANSFORM_MIXTURES.family(self._seed, draw, 1 + i).word
                 at = draws[draw * DRAWS_PER_TOPIC_DRAW + i]
-                _draw_dirichlets_forms(at.size, kept[i], sampler.prior, sampler.items, family, at)
+                draw_dirichlets(at.size, kept[i], sampler.prior, sampler.items, family, at)
         return totals / (number * SWEEPS_OF_MEAN), draws
 
 
@@ -162,4 +162,4 @@ def _draw_dirichlets(
             out[row, topic] = logs[topic] / total
 
 
-_draw_dirichlets_forms = TwoForms(_draw_dirichlets, worth_threads=20_000)
+draw_dirichlets = TwoForms(_draw_dirichlets, worth_threads=20_000)
