@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodrift.models.kit._agreement import LEAST_COSINE, agreement, aligned, least_chains
-from geodrift.models.kit._next_draw import next_draw_intervals
+from geodrift.models.kit._next_draw import next_draw_intervals, weight_intervals
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.models.topics._expected_topics import expected_topics
@@ -126,6 +126,18 @@ def test_intervals_of_pooled_draws_alone_would_miss_the_next_chain():
         low, high = np.quantile(draws[:4].reshape(100, 40), [0.05, 0.95], axis=0)
         inside.append(((draws[4] >= low) & (draws[4] <= high)).mean())
     assert np.mean(inside) < 0.75
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_intervals_end_where_a_weight_does(signed):
+    """Two chains that differ much: the t distribution of so few reaches beyond 1."""
+    draws = np.full((2, 5, 4), 0.03)
+    draws[0, :, 0], draws[1, :, 0] = 0.9, 0.05
+    low, high = weight_intervals(draws, np.arange(4), signed=signed)
+    assert (low >= (-1.0 if signed else 0.0)).all()
+    assert (high <= 1.0).all()
+    assert high[0] == 1.0
+    assert high[1] < 0.2
 
 
 def test_components_that_are_not_shared_have_words_and_no_interval():

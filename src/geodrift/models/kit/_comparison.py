@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from geodrift.models.kit._component_size import component_size
 from geodrift.models.kit._matched_runs import Lonely, Side, lonely_of, matched_pairs
-from geodrift.models.kit._next_draw import next_draw_intervals
+from geodrift.models.kit._next_draw import weight_intervals
 
 LEADING = 30  # words of a component, of which it is counted how many lie in the other's intervals
 
@@ -166,11 +166,7 @@ def _ends(
     side: Side, place: int, words: np.ndarray
 ) -> tuple[Float[np.ndarray, " W"], Float[np.ndarray, " W"]]:
     """Of the next draw of the next chain; see `leading_words`."""
-    draws = side.found(place)
-    if side.answers.signed:
-        return next_draw_intervals(draws, words)
-    low, high = next_draw_intervals(np.sqrt(draws), words)
-    return np.maximum(low, 0.0) ** 2, high**2
+    return weight_intervals(side.found(place), words, signed=side.answers.signed)
 
 
 def _inside(side: Side, place: int, other: Side, theirs: int, words: np.ndarray) -> float | None:

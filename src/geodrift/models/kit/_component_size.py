@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift.models.kit._agreement import Agreement
-from geodrift.models.kit._next_draw import next_draw_intervals
+from geodrift.models.kit._next_draw import weight_intervals
 
 
 def component_size(
@@ -29,5 +29,5 @@ def component_size(
         return found
     beside = agreed.found[by].all(axis=0)
     at = np.array([np.flatnonzero(beside).searchsorted(place)])
-    low, high = next_draw_intervals(np.sqrt(sizes[by][:, :, beside]), at)
-    return found | {"size_low": float(max(low[0], 0.0) ** 2), "size_high": float(high[0] ** 2)}
+    low, high = weight_intervals(sizes[by][:, :, beside], at)
+    return found | {"size_low": float(low[0]), "size_high": float(high[0])}

@@ -49,6 +49,21 @@ def next_draw_intervals(
     return center[words] + low, center[words] + high
 
 
+def weight_intervals(
+    draws: Float[np.ndarray, "C N V"], words: np.ndarray, *, signed: bool = False
+) -> tuple[Float[np.ndarray, " W"], Float[np.ndarray, " W"]]:
+    """The same of weights, which are probabilities, or entries of a unit vector where they have a sign.
+
+    Of few chains that differ much the t distribution reaches beyond what a weight can be: the interval ends
+    there.
+    """
+    if signed:
+        low, high = next_draw_intervals(draws, words)
+        return np.maximum(low, -1.0), np.minimum(high, 1.0)
+    low, high = next_draw_intervals(np.sqrt(draws), words)
+    return np.clip(low, 0.0, 1.0) ** 2, np.clip(high, 0.0, 1.0) ** 2
+
+
 def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], float]:
     """Standard deviation of each word between chains, moderated, and its degrees of freedom."""
     variances, squares = means.var(axis=0, ddof=1), means.mean(axis=0) ** 2

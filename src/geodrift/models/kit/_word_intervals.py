@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._component_size import component_size
-from geodrift.models.kit._next_draw import next_draw_intervals
+from geodrift.models.kit._next_draw import weight_intervals
 
 
 def leading_words(
@@ -39,9 +39,7 @@ def leading_words(
     words = words[sign * mean[words] > 0]
     low, high = np.full((2, len(words)), np.nan)
     if with_intervals:
-        low, high = next_draw_intervals(draws if signed else np.sqrt(draws), words)
-        if not signed:
-            low, high = np.maximum(low, 0.0) ** 2, high**2
+        low, high = weight_intervals(draws, words, signed=signed)
     ten, flat = min(10, draws.shape[2]), draws.reshape(-1, draws.shape[2])
     last = -np.partition(-sign * flat, ten - 1, axis=1)[:, ten - 1]
     in_top = (sign * flat[:, words] >= last[:, None]).mean(axis=0)
