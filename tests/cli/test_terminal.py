@@ -96,6 +96,17 @@ def test_progress_is_text():
         assert "step 10/10" in stream.getvalue()
 
 
+def test_what_grows_does_not_fall_back_where_chains_take_turns():
+    from rich.console import Console
+
+    shown, stream = (ShownMetric("rows", "{:,.0f} rows seen", grows=True),), io.StringIO()
+    with ProgressView(Console(file=stream, width=200), shown, after=0.0) as view:
+        for done, rows in ((10, 500.0), (20, 300.0)):
+            view._last_line = -1e9
+            view.update("sampling", {"rows": rows}, done, 20, chains=2)
+    assert stream.getvalue().count("500 rows seen") == 2
+
+
 def test_narrow_terminals_see_the_bar_the_temperatures_and_the_time_left():
     from rich.console import Console
 

@@ -31,6 +31,7 @@ class ShownMetric(NamedTuple):
     name: str
     form: str  # a format string of the one value, with its name in words
     on_the_way: bool = True  # while the chain runs; otherwise at its end alone
+    grows: bool = False  # of several chains the one that is furthest is shown
 
 
 class Chunk(NamedTuple):

@@ -31,6 +31,7 @@ class ProgressView:
         self._console, self._after = console, after
         self._metrics = tuple(each for each in metrics if each.on_the_way)
         self._bar: Any = None
+        self._furthest: dict[str, float] = {}
         self._began, self._last_line = time.monotonic(), -math.inf
         self._first: tuple[float, int] | None = None  # time and steps at the end of the first chunk
 
@@ -53,12 +54,19 @@ class ProgressView:
         steps = f"step {done // chains:,}/{total // chains:,}" + (
             f" of {chains} chains" if chains > 1 else ""
         )
-        left, told = self._left(done, total, now), shown_as_text(self._metrics, metrics)
+        left, told = self._left(done, total, now), shown_as_text(self._metrics, self._grown(metrics))
         if self._console.is_terminal:
             self._show_bar(phase, ", ".join([steps, *left]), ", ".join(told), done, total)
         elif now - self._last_line >= _LINE_SECONDS or done >= total:
             self._last_line = now
             say(f"{phase}: {', '.join([steps, *told, *left])}", self._console.file)
+
+    def _grown(self, metrics: dict[str, float]) -> dict[str, float]:
+        """Numbers that grow do not fall back where a chain that is behind comes after one that is ahead."""
+        for each in self._metrics:
+            if each.grows and each.name in metrics:
+                self._furthest[each.name] = max(metrics[each.name], self._furthest.get(each.name, 0.0))
+        return metrics | self._furthest
 
     def tell(self, line: str) -> None:
         """Say a line of the run's own."""

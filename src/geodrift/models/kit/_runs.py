@@ -124,6 +124,11 @@ def corpus_of(run: Run) -> Corpus | VectorSource:
     """
     told = run.config["corpus"]
     place = run.path / told["path"]
+    if not place.exists():
+        raise InputError(
+            f"the documents that run {run.path} was fitted to are no longer at {place}: put them back, or"
+            " make them anew there from the same input"
+        )
     if told.get("reads") == "vectors":
         vectors = VectorSource.open(place, run.labels.get("coordinate"))
         if vectors.checksum != told["checksum"]:

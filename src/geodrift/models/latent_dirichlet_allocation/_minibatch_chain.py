@@ -36,7 +36,7 @@ class MinibatchChain(ModelChain, abc.ABC):
     """
 
     shown_metrics = (
-        ShownMetric("documents", "{:,.0f} documents seen"),
+        ShownMetric("documents", "{:,.0f} documents seen", grows=True),
         ShownMetric("held_out_perplexity", "held-out perplexity {:,.1f}"),
     )
 

@@ -59,7 +59,7 @@ class Chain(ModelChain):
     """
 
     shown_metrics = (
-        ShownMetric("documents", "{:,.0f} documents seen"),
+        ShownMetric("documents", "{:,.0f} documents seen", grows=True),
         # A chain that is too cold scores better: nobody is to watch it fall and be glad.
         ShownMetric("held_out_log_perplexity", "held-out log-perplexity {:,.1f}", on_the_way=False),
         ShownMetric("kinetic_temperature", "kinetic T {:.3f}"),
