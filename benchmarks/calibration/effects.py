@@ -4,9 +4,8 @@
 
 Topics from their prior; two groups of documents, each with mean shares of its own, drawn from
 Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kinds`` no group is a Dirichlet:
-documents are of one of two kinds, whose mean shares are drawn from Dirichlet(1/2, ..., 1/2), with mixtures
-from Dirichlet(30 times them), and groups differ in how many they have of each. The run's prior does not know
-the groups.
+a share of its documents, drawn for each group, are of one topic for the most part, and the others are alike in
+both groups. The run's prior does not know the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
 that the chains share; ``blind`` does so for the composition without priors of the groups' own (stm's: a
 mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
@@ -47,11 +46,11 @@ def simulate(seed, kinds):
     topics = rng.dirichlet(np.full(WORDS, ETA), TOPICS)
     groups = np.arange(DOCUMENTS) % 2
     if kinds:
-        of_kinds, of_first = rng.dirichlet(np.full(TOPICS, 0.5), 2), rng.random(2)
-        shares = np.stack([of_first, 1 - of_first], axis=1) @ of_kinds
-        kind = (rng.random(DOCUMENTS) >= of_first[groups]).astype(int)
-        # Shares so small that a Dirichlet of them is no number make no difference.
-        parameters = np.maximum(30.0 * of_kinds, 1e-3)[kind]
+        base, of_one = rng.dirichlet(np.full(TOPICS, 2.0)), rng.random(2)
+        one = 0.9 * np.eye(TOPICS)[0] + 0.1 / TOPICS
+        shares = np.outer(of_one, one) + np.outer(1 - of_one, base)
+        is_one = rng.random(DOCUMENTS) < of_one[groups]
+        parameters = np.where(is_one[:, None], 40.0 * one, CONCENTRATION * base)
     else:
         shares = rng.dirichlet(np.full(TOPICS, 2.0), 2)
         parameters = CONCENTRATION * shares[groups]
