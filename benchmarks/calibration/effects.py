@@ -4,8 +4,8 @@
 
 Topics from their prior; two groups of documents, each with mean shares of its own, drawn from
 Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kinds`` no group is a Dirichlet:
-a share of its documents, drawn for each group, are of one topic for the most part, and the others are alike in
-both groups. The run's prior does not know the groups.
+a share of its documents, drawn for each group, are of one topic for the most part, and the others are alike
+in both groups. The run's prior does not know the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
 that the chains share; ``blind`` does so for the composition without priors of the groups' own (stm's: a
 mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
