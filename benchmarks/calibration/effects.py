@@ -4,8 +4,8 @@
 
 Topics from their prior; two groups of documents, each with mean shares of its own, drawn from
 Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kinds`` no group is a Dirichlet:
-a share of its documents, drawn for each group, are of one topic for the most part, and the others are alike
-in both groups. The run's prior does not know the groups.
+a share of its documents, drawn for each group, are of the first topic alone, and the others are alike in both
+groups. The run's prior does not know the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
 that the chains share; ``blind`` does so for the composition without priors of the groups' own (stm's: a
 mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
@@ -47,14 +47,13 @@ def simulate(seed, kinds):
     groups = np.arange(DOCUMENTS) % 2
     if kinds:
         base, of_one = rng.dirichlet(np.full(TOPICS, 2.0)), rng.random(2)
-        one = 0.9 * np.eye(TOPICS)[0] + 0.1 / TOPICS
+        one = np.eye(TOPICS)[0]
         shares = np.outer(of_one, one) + np.outer(1 - of_one, base)
-        is_one = rng.random(DOCUMENTS) < of_one[groups]
-        parameters = np.where(is_one[:, None], 40.0 * one, CONCENTRATION * base)
+        mixtures = rng.dirichlet(CONCENTRATION * base, DOCUMENTS)
+        mixtures[rng.random(DOCUMENTS) < of_one[groups]] = one
     else:
         shares = rng.dirichlet(np.full(TOPICS, 2.0), 2)
-        parameters = CONCENTRATION * shares[groups]
-    mixtures = np.stack([rng.dirichlet(each) for each in parameters])
+        mixtures = np.stack([rng.dirichlet(CONCENTRATION * shares[group]) for group in groups])
     counts = np.stack([rng.multinomial(LENGTH, mixture @ topics) for mixture in mixtures])
     return sp.csr_matrix(counts), topics, shares, groups
 
