@@ -7,7 +7,7 @@ Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kind
 a share of its documents, drawn for each group, are of the first topic alone, and the others are alike in both
 groups. The run's prior does not know the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
-that the chains share; ``blind`` does so for the composition without priors of the groups' own (stm's: a
+that the chains share; ``given`` does so for all topics where the true ones are known, and ``blind`` for the composition without priors of the groups' own (stm's: a
 mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
 ``blind_slope`` are those of the truth on the estimates: 1 where these are right, above 1 where they are
 shrunk. The file is written after every corpus, and a later call goes on from it; it ends after S seconds, if
@@ -33,6 +33,7 @@ from geodrift.models import model_named
 from geodrift.models.kit import create_run, fit, make_chains
 from geodrift.models.kit._effects import effects
 from geodrift.models.kit._groups import groups_of
+from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import DocumentSampler
 
 TOPICS, WORDS, DOCUMENTS, LENGTH = 5, 80, 200, 20
@@ -78,6 +79,16 @@ def blind(counts, topics, groups, seed):
     return np.array(found)
 
 
+def given(counts, topics, difference, groups, seed):
+    """Topics whose interval of the difference holds the true one, where the true topics are known."""
+    of_groups = [
+        group_shares(counts[groups == group], np.stack([topics] * 10), PRIOR, group=group, seed=seed)
+        for group in (0, 1)
+    ]
+    low, high = np.quantile(of_groups[1] - of_groups[0], [0.05, 0.95], axis=0)
+    return int(((low <= difference) & (difference <= high)).sum())
+
+
 def measure(seed, kinds):
     counts, topics, shares, groups = simulate(seed, kinds)
     corpus = Corpus.from_matrix(counts, fields={"group": groups})
@@ -93,6 +104,7 @@ def measure(seed, kinds):
     cosines = np.sqrt(topics) @ np.sqrt(drawn.mean(axis=0)).T
     of_blind = blind(counts, drawn, groups, seed)
     row = {"seed": seed, "topics": 0, "inside": 0, "blind": 0, "width": 0.0}
+    row["given"] = given(counts, topics, shares[1] - shares[0], groups, seed)
     row |= {f"{name}{what}": 0.0 for name in ("slope", "blind_slope") for what in ("", "_squares")}
     for true, topic in zip(*linear_sum_assignment(-cosines), strict=True):
         told, difference = found[topic], shares[1, true] - shares[0, true]
@@ -118,6 +130,8 @@ def summary(rows):
         share = total[name] / total["topics"]
         spread = np.array([row[name] - share * row["topics"] for row in rows])
         told[name] = {"coverage": share, "error": float(np.sqrt((spread**2).sum()) / total["topics"])}
+    if "given" in total:  # of all topics, found or not
+        told["given"] = total["given"] / told["of"]
     told["width"] = total["width"] / total["topics"]
     slopes = ("slope", "blind_slope")
     return told | {name: float(total[name] / total[f"{name}_squares"]) for name in slopes}
