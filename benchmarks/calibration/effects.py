@@ -4,14 +4,14 @@
 
 Topics from their prior; two groups of documents, each with mean shares of its own, drawn from
 Dirichlet(2, ..., 2), and mixtures from Dirichlet(1.5 times them). With ``--kinds`` no group is a Dirichlet:
-a share of its documents, drawn for each group, are of the first topic alone, and the others are alike in both
-groups. The run's prior does not know the groups.
+a share of its documents, drawn for each group, are of the first topic alone, and the others are alike in
+both groups. The run's prior does not know the groups.
 ``inside`` counts the topics whose interval of the difference between the groups holds the true one, of those
-that the chains share; ``given`` does so for all topics where the true ones are known, and ``blind`` for the composition without priors of the groups' own (stm's: a
-mixture drawn under the run's prior, regressed on the group, and a draw of the coefficient). ``slope`` and
-``blind_slope`` are those of the truth on the estimates: 1 where these are right, above 1 where they are
-shrunk. The file is written after every corpus, and a later call goes on from it; it ends after S seconds, if
-told.
+that the chains share; ``given`` those of all topics where the true ones are known; ``blind`` those of the
+composition without priors of the groups' own (stm's: a mixture drawn under the run's prior, regressed on the
+group, and a draw of the coefficient). ``slope`` and ``blind_slope`` are those of the truth on the estimates:
+1 where these are right, above 1 where they are shrunk. The file is written after every corpus, and a later
+call goes on from it; it ends after S seconds, if told.
 """
 
 import argparse
