@@ -34,14 +34,24 @@ def _of_document(
     place = np.empty(num_topics, np.int32)
     sums = np.empty(num_topics, np.float32)
     norm = np.float64(own.shape[0]) + prior_sum
+    # The rows of its words side by side: the processor asks memory for many at once, where the sweeps, each
+    # draw of which needs the one before, would wait for one after the other.
+    places = np.arange(indptr[row + 1] - indptr[row]).astype(np.int32)
+    of_words = np.empty((places.shape[0], num_topics), np.float32)
+    of_tables = np.empty((places.shape[0], num_topics), np.float32)
+    for entry in range(places.shape[0]):
+        word = words[indptr[row] + entry]
+        for topic in range(num_topics):
+            of_words[entry, topic] = topics[word, topic]
+            of_tables[entry, topic] = tables[word, topic]
     before = own
     for call in range(families.shape[0]):
         sweeps_of_document(
-            words[entries],
+            places,
             counts[entries],
             own,
-            topics,
-            tables,
+            of_words,
+            of_tables,
             1 if call > 0 else burn_in,
             first and call == 0,
             open_member(families[call], items[row]),
