@@ -26,6 +26,7 @@ MODEL = Model(
     answers_class="geodrift.models.dirichlet_process_mixture._answers:DirichletProcessAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    sizes_of="rows",
     transform_help="The probability of each cluster for each row; where their number is not given, the last"
     " column is that of all clusters which are not told of; an interval only for clusters that the chains"
     " share",

@@ -38,27 +38,28 @@ def paragraphs(text: str, width: int = 80) -> str:
     return "\n".join(map(filled, text.splitlines()))
 
 
-def component_tables(found: list[dict[str, Any]], component: str) -> str:
+def component_tables(found: list[dict[str, Any]], component: str, sizes_of: str) -> str:
     """One table a component, the largest first: the words it favours, those it avoids, what tells it apart.
 
     Args:
         found: From `component_words`.
         component: What a component is called.
+        sizes_of: What sizes are shares of, in the plural.
     """
     lines = []
     for told in by_size(found):
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [component_head(told, component), *table, *_apart(told), ""]
+        lines += [component_head(told, component, sizes_of), *table, *_apart(told), ""]
     return "\n".join(lines)
 
 
-def component_head(told: dict[str, Any], component: str, document: str = "document") -> str:
-    """Its number and name, its share of the documents, and by how many chains it was found."""
-    return f"{heading(told, component)}{_size(told, document)}{_found(told)}"
+def component_head(told: dict[str, Any], component: str, sizes_of: str) -> str:
+    """Its number and name, its size, and by how many chains it was found."""
+    return f"{heading(told, component)}{_size(told, sizes_of)}{_found(told)}"
 
 
 def by_size(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Components with the largest share of the documents first; as they are where they have no sizes."""
+    """The largest components first; as they are where they have no sizes."""
     return sorted(found, key=lambda told: -told.get("size", 0.0))
 
 
@@ -113,12 +114,12 @@ def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
 
 
-def _size(told: dict[str, Any], document: str) -> str:
-    """The share of the documents that a component has, where a model has one."""
+def _size(told: dict[str, Any], sizes_of: str) -> str:
+    """The share of the words, documents or rows that a component has, where a model has one."""
     if "size" not in told:
         return ""
     interval = "" if told["size_low"] is None else f" [{told['size_low']:.1%}, {told['size_high']:.1%}]"
-    return f", {told['size']:.1%}{interval} of the {document}s"
+    return f", {told['size']:.1%}{interval} of the {sizes_of}"
 
 
 def _found(told: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ MODEL = Model(
     answers_class="geodrift.models.von_mises_fisher_mixture._answers:VonMisesFisherAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    sizes_of="rows",
     reads="vectors",
     document="row",
     transform_help="The probability of each cluster for each row; where their number is not given, a column"
