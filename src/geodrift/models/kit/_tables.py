@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from geodrift._terminal import visible
+from geodrift._terminal import terminal_width, visible
 
 # Of `component_lines`.
 LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
@@ -26,16 +26,35 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
     return lines
 
 
-def paragraphs(text: str, width: int = 80) -> str:
-    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins."""
+def paragraphs(text: str, width: int | None = None) -> str:
+    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins.
+
+    They are broken between words: a longer word stays whole. Without a width it is the terminal's.
+    """
+    width = terminal_width() if width is None else width
 
     def filled(line: str) -> str:
         inset = line[: len(line) - len(line.lstrip(" "))]
-        return textwrap.fill(
-            line, width, subsequent_indent=inset, break_on_hyphens=False, break_long_words=False
-        )
+        return hanging(line[len(inset) :], inset, width, inset)
 
     return "\n".join(map(filled, text.splitlines()))
+
+
+def hanging(text: str, head: str, width: int, inset: str | None = None) -> str:
+    """Lines of at most ``width`` characters: the first after a head, those below it as far in as the head.
+
+    Words that are joined by no-break spaces stay together.
+    """
+    inset = " " * len(head) if inset is None else inset
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=inset,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return "\n".join(lines or [head]).replace("\xa0", " ")
 
 
 def component_tables(found: list[dict[str, Any]], component: str, sizes_of: str) -> str:
@@ -49,7 +68,7 @@ def component_tables(found: list[dict[str, Any]], component: str, sizes_of: str)
     lines = []
     for told in by_size(found):
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [component_head(told, component, sizes_of), *table, *_apart(told), ""]
+        lines += [paragraphs(component_head(told, component, sizes_of)), *table, *_apart(told), ""]
     return "\n".join(lines)
 
 
@@ -71,7 +90,7 @@ def heading(told: dict[str, Any], component: str) -> str:
 
 def component_lines(found: list[dict[str, Any]], component: str, width: int) -> str:
     """A few lines a component, weights as mean [low, high]; see `component_tables`."""
-    paragraphs = []
+    lines = []
     for told in by_size(found):
         words = [
             f"{visible(e['word'])}\xa0{e['weight']:.2f}"
@@ -86,16 +105,8 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
         if told["chains"] > 1:
             head += f"({told['found']}/{told['chains']})  "
         # Broken only between words, never inside an interval.
-        text = textwrap.fill(
-            "  ".join(words),
-            width,
-            initial_indent=head,
-            subsequent_indent=" " * len(head),
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-        paragraphs.append(text.replace("\xa0", " "))
-    return "\n".join(paragraphs)
+        lines.append(hanging("  ".join(words), head, width))
+    return "\n".join(lines)
 
 
 def _apart(told: dict[str, Any]) -> list[str]:
@@ -103,9 +114,7 @@ def _apart(told: dict[str, Any]) -> list[str]:
     words = [visible(entry["word"]) for entry in told.get("apart", ())]
     if not words:
         return []
-    text = f"set apart by: {', '.join(words)}"
-    lines = textwrap.wrap(text, 78, break_on_hyphens=False, break_long_words=False)
-    return [f"  {line}" for line in lines]
+    return [paragraphs(f"  set apart by: {', '.join(words)}")]
 
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:

@@ -13,7 +13,12 @@ from geodrift.report._text import of_sizes
 
 def findings_text(found: Findings, model: Model) -> str:
     """How many clusters there are, the verdict, and a few lines or a table for each."""
-    head = [numbers_text(found.numbers, model.component), "", paragraphs(_sentences(found, model)), ""]
+    head = [
+        paragraphs(numbers_text(found.numbers, model.component)),
+        "",
+        paragraphs(_sentences(found, model)),
+        "",
+    ]
     return "\n".join([*head, *(line for part in found.parts for line in _lines(part, model))])
 
 
@@ -33,7 +38,7 @@ def _sentences(found: Findings, model: Model) -> str:
 
 
 def _lines(part: dict[str, Any], model: Model) -> list[str]:
-    lines = [component_head(part, model.component, model.sizes_of), f"  {_concentration(part)}"]
+    lines = [paragraphs(component_head(part, model.component, model.sizes_of)), f"  {_concentration(part)}"]
     if part.get("nearest"):
         lines.append(paragraphs(f"  nearest {model.document}s (cosine): {_nearest(part['nearest'])}"))
     if "words" in part:
