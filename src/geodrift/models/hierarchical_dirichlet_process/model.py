@@ -12,7 +12,7 @@ MODEL = Model(
     summary=SUMMARY,
     component=COMPONENT,
     sizes_of=SIZES_OF_TOKENS,
-    transform_help=f"{TRANSFORM_HELP}; the last column is that of all topics which are not told of",
+    transform_help=f"{TRANSFORM_HELP}; the last column, others, is that of all topics which are not told of",
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"
     " told otherwise, and all topics; coherence, exclusivity and diversity of the topics told of",
     export_help="topics [draw, topic, word], topic_weights and topic_sizes [draw, topic], expected_topics"

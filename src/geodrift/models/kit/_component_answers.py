@@ -3,7 +3,6 @@
 import abc
 import dataclasses
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -52,11 +51,6 @@ class ComponentAnswers(ComponentScores):
     def vocabulary(self, run: Run) -> list[str] | None:
         """What the numbers of a component are of; None where nobody has said."""
         return run.labels["word"]
-
-    def other_columns(self, run: Run) -> Sequence[str]:
-        """What the columns of `transform` are that are no component's."""
-        del run
-        return ()
 
     def map_draws(self, draws: Draws) -> Draws:
         """Aligned draws without gaps, for the angles between components."""

@@ -20,8 +20,13 @@ def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: 
         dates: Whether its values are dates.
     """
     lines, width = [], terminal_width()
-    for reference in dict.fromkeys(told["reference"] for told in found):
-        lines += [paragraphs(f"Count: documents of a group. Difference: its share less that of {visible(reference)}."), ""]
+    for reference in dict.fromkeys(each["reference"] for each in found):
+        lines += [
+            paragraphs(
+                f"Count: documents of a group. Difference: its share less that of {visible(reference)}."
+            ),
+            "",
+        ]
     for told in by_size(found):
         words = " ".join(map(visible, told["words"]))
         lines.append(hanging(words, f"{heading(told, component)}: ", width, "  "))
