@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from geodrift.data import Corpus
 from geodrift.models import models
 from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
 from geodrift.models.kit._document_tables import leading_text
@@ -88,3 +89,8 @@ def test_a_trend_is_of_years_where_all_values_are_dates():
     assert not groups_of([1.5, 2.5], "size").dates
     assert not groups_of(["a", "b"], "group").dates
     assert "change for each unit of size: +0.25" in effect_text([effect("1", ["2"])], "topic", "size")
+
+
+def test_one_document_is_one():
+    assert "1 document, 3 words" in repr(Corpus.from_matrix(np.ones((1, 3))))
+    assert "2 documents, 3 words" in repr(Corpus.from_matrix(np.ones((2, 3))))
