@@ -11,6 +11,8 @@ import pytest
 
 jax.config.update("jax_enable_x64", True)
 
+os.environ["COLUMNS"] = "80"  # one width of text, whatever terminal tests are started from
+
 _njit = numba.njit
 
 

@@ -8,6 +8,7 @@ import codecs
 import json
 import os
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # UTF-8 have.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _STDERR = 2
+_LEAST_WIDTH, _USUAL_WIDTH = 40, 80  # of a terminal; where there is none
 _SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"
 
 
@@ -39,6 +41,11 @@ def show_json(value: Any, indent: int | None = None) -> None:
     # Between strings JSON has no such character but the newlines of the indentation.
     lines = (_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
     _write(sys.stdout, "\n".join(lines))
+
+
+def terminal_width() -> int:
+    """Characters in a line of the terminal, or what COLUMNS says; 80 where neither is known."""
+    return max(_LEAST_WIDTH, shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns)
 
 
 def say(text: object, stream: Any = None) -> None:

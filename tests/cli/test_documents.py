@@ -227,7 +227,8 @@ def test_effects_of_groups_are_those_that_made_the_documents(geodrift_cli, run):
         assert "trend" not in part
     assert leaders == set("abc")
     _, out, _ = geodrift_cli("effect", run, "--by", "group")
-    assert out.count("90% interval") == 3
+    assert out.count("share 90% interval") == 3
+    assert "Difference: its share less that of a." in out
     assert max(map(len, out.splitlines())) <= 80
     for wrong, message in (
         (["--by", "month"], "no field 'month'"),

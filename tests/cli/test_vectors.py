@@ -139,6 +139,12 @@ def test_a_background_has_the_last_column(folder, geodrift_cli, tmp_path):
         assert weights["mean"].shape == (120, 4)
         assert weights["mean"].sum(axis=1) == pytest.approx(np.ones(120), abs=1e-6)
         assert weights["mean"][:, 3].mean() < 0.1
+    assert geodrift_cli("transform", tmp_path / "run", "--out", tmp_path / "w.csv")[0] == 0
+    assert (tmp_path / "w.csv").read_text().startswith("id,cluster_0,cluster_1,cluster_2,no_cluster\n")
+    assert geodrift_cli("transform", tmp_path / "run", "--out", tmp_path / "w.parquet", "--long")[0] == 0
+    parquet = pytest.importorskip("pyarrow.parquet")
+    labels = parquet.read_table(tmp_path / "w.parquet")["cluster"].to_pylist()
+    assert labels[:5] == ["0", "1", "2", "no_cluster", "0"]
 
 
 GOOD = np.eye(3)[[0, 1, 2, 0]]

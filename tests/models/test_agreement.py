@@ -185,6 +185,13 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     still = np.repeat(np.array([3.0, 5.0, 4.0, 5.0])[:, None], 25, axis=1)
     assert "(R-hat above 100)" in str(verdict_of(agreed, numbers(*still), "topic"))
     assert "The chains rest in different places: their log joint differs by 150" in apart
+    assert "hold for another run" in said
+    assert "hold for another run" not in apart
+    assert "these are alike, though the chains differ in other numbers (below)." in apart
+    none = str(dataclasses.replace(verdict, found=[1] * 4))
+    assert "0 of 4 topics were found by at least 3 of 4 chains.\n" in none
+    prior = str(verdict_of(agreed, {"doc_topic_prior_sum": at_rest + np.arange(4)[:, None]}, "topic"))
+    assert "sum of the prior of documents' topics differs" in prior
     rising = str(verdict_of(agreed, numbers(*(at_rest + 5 * np.arange(25))), "topic"))
     assert "Not at rest: in 4 of 4 chains the log joint is still on its way" in rising
     few = str(verdict_of(agreed, numbers(*at_rest[:, :2]), "topic"))

@@ -173,9 +173,19 @@ def test_the_commands_tell_how_many_topics_there_are(call, tmp_path):
     assert told["numbers"][1]["low"] <= 3 <= told["numbers"][1]["high"] <= 4
     assert [each["found"] for each in told["topics"][:3]] == [2, 2, 2]
     assert "Number of topics, 90%: " in call("topics", run)
-    assert "more than 1% of the tokens" in call("topics", run)
+    assert "more than 1% of the tokens" in " ".join(call("topics", run).split())
     scores = json.loads(call("evaluate", run, given, "--json"))
     assert 4 < scores["perplexity"] < 9
+    call("transform", run, "--out", tmp_path / "wide.csv", "--intervals")
+    heads, first = (tmp_path / "wide.csv").read_text().splitlines()[:2]
+    assert heads.split(",")[-6:] == [
+        *(f"topic_{len(told['topics']) - 1}{end}" for end in ("", "_low", "_high")),
+        *("others", "others_low", "others_high"),
+    ]
+    assert sum(map(float, first.split(",")[1::3])) == pytest.approx(1, abs=1e-5)
+    call("transform", run, "--out", tmp_path / "long.csv", "--long")
+    labels = [line.split(",")[1] for line in (tmp_path / "long.csv").read_text().splitlines()]
+    assert labels[: len(told["topics"]) + 2] == ["topic", *map(str, range(len(told["topics"]))), "others"]
     call("export", run, "--out", tmp_path / "draws.npz")
     with np.load(tmp_path / "draws.npz") as draws:
         assert draws["topic_weights"].shape == draws["topics"].shape[:2]

@@ -58,7 +58,7 @@ def effect(
     if as_json:
         show_json({"by": by, "effects": found})
     else:
-        show(effect_text(found, model.component, by))
+        show(effect_text(found, model.component, by, groups.dates))
 
 
 app.command(epilog="Example: geodrift effect articles-20 --by group")(effect)

@@ -146,8 +146,9 @@ def _fit_together(team: Team, run: Run, length: Length | None) -> Run | None:
 
 def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
     """How a fit went; ends the process where it was interrupted."""
+    of_chains = "one chain" if len(chains) == 1 else f"each of {len(chains)} chains"
     say(
-        f"{result.steps:,} steps, {result.draws} draws of each of {len(chains)} chain(s), "
+        f"{result.steps:,} steps, {result.draws} draws of {of_chains}, "
         f"{result.seconds:.1f} s from the first step; run {run.path}",
     )
     last = shown_as_text(chains[0].shown_metrics, result.metrics)
@@ -169,6 +170,9 @@ def say_verdict(run: Run) -> None:
 
 def say_next(run: Run) -> None:
     """What to do with a run."""
+    if not run.num_draws:
+        say(f"next: geodrift resume {run.path} --seconds 60 (no draws yet: the run is still in warm-up)")
+        return
     commands = (model_of(run).summary.command, "report", "documents")
     say("next: " + "; ".join(f"geodrift {command} {run.path}" for command in commands))
 

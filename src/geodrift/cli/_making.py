@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from geodrift._terminal import progress_console, say, show, show_json, visible
+from geodrift._terminal import say, show, show_json, terminal_width, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli import _starting as s
@@ -41,8 +41,7 @@ def demo(
     config = {"settings": values, "seed": seed, "chains": s.CHAINS, "held_out": 200}
     fitted = _fitting.start(model, demo_corpus, path, config, Length(seconds), Processes(), s.Start())
     answers = model.answers()
-    width = max(60, progress_console().width)
-    show(answers.summary_lines(answers.summarise(fitted, 8), width))
+    show(answers.summary_lines(answers.summarise(fitted, 8), max(60, terminal_width())))
     show(f"run directory: {visible(path)}\nmore: geodrift {model.summary.command} {visible(path)}")
 
 

@@ -43,7 +43,7 @@ def transform(
 ) -> None:
     """Write what documents are made of."""
     from geodrift.cli._waiting import Waiting
-    from geodrift.cli._weight_files import Form, write_weights
+    from geodrift.cli._weight_files import Form, column_of, write_weights
     from geodrift.driver import Run
     from geodrift.files import scratch_directory
     from geodrift.models import model_of
@@ -58,7 +58,9 @@ def transform(
         documents, table, total = _documents(opened, model, source, **read)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
-        form = Form(model.component, kinds, long, intervals, model.answers().names(opened), total)
+        answers = model.answers()
+        others = [column_of(other) for other in answers.other_columns(opened)]
+        form = Form(model.component, kinds, long, intervals, answers.names(opened), total, others)
         ends = intervals or long or out.suffix == ".npz"
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:

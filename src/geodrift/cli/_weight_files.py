@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
@@ -27,6 +27,7 @@ class Form(NamedTuple):
         intervals: Whether a wide table has the ends of the intervals; a long one always does.
         names: What components are called, by their numbers; a component that has no name is not there.
         documents: How many there are, for .npy.
+        others: What the last columns are that are no component's, from `column_of`.
     """
 
     component: str
@@ -35,16 +36,24 @@ class Form(NamedTuple):
     intervals: bool
     names: Mapping[int, str] = MappingProxyType({})
     documents: int = 0
+    others: Sequence[str] = ()
 
-    def column(self, component: int, ends: str = "") -> str:
-        """The column of a component in a wide table: its number, and its name behind it."""
+    def labels(self, number: int) -> list[str]:
+        """What so many columns are in a long table: the components' numbers, then `others`."""
+        return [*map(str, range(number - len(self.others))), *self.others]
+
+    def column(self, component: int, number: int, ends: str = "") -> str:
+        """One of so many columns in a wide table: a component's number, and its name behind it."""
+        behind = component - (number - len(self.others))
+        if behind >= 0:
+            return f"{self.others[behind]}{ends}"
         name = self.names.get(component)
         return f"{self.component}_{component}{ends}" + ("" if name is None else f" {name}")
 
     def header(self, number: int) -> list[str]:
         """The columns of a wide table of so many components."""
         ends = ("", "_low", "_high") if self.intervals else ("",)
-        columns = [self.column(place, end) for place in range(number) for end in ends]
+        columns = [self.column(place, number, end) for place in range(number) for end in ends]
         # A field that is called as a column of ours keeps its name behind a word.
         ours = {"id", *columns}
         fields = [f"field_{field}" if field in ours else field for field in self.fields]
@@ -54,6 +63,11 @@ class Form(NamedTuple):
         """The numbers of a wide table, [document, column]."""
         names = ("mean", *ENDS) if self.intervals else ("mean",)
         return np.stack([weights[name] for name in names], axis=2).reshape(len(weights["mean"]), -1)
+
+
+def column_of(other: str) -> str:
+    """The heading of a column that is no component's: ``others``, or such as ``no_cluster``."""
+    return "others" if other.startswith("other ") else other.replace(" ", "_")
 
 
 def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> None:
@@ -121,7 +135,8 @@ def _long(blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> Itera
         for (place, component), mean in np.ndenumerate(weights["mean"]):
             ends = (weights[name][place, component] for name in ENDS)
             called = [form.names.get(component, "")] if form.names else []
-            yield [documents[place].id, component, *called, *map(_shown, (mean, *ends))]
+            label = form.labels(weights["mean"].shape[1])[component]
+            yield [documents[place].id, label, *called, *map(_shown, (mean, *ends))]
 
 
 def _shown(value: float) -> str:

@@ -60,7 +60,9 @@ def _long(documents: list[Document], weights: Weights, form: Form) -> Any:
     number = weights["mean"].shape[1]
     ids = _texts([document.id for document in documents for _ in range(number)])
     components = np.tile(np.arange(number, dtype=np.int32), len(documents))
-    columns, names = [ids, pa.array(components)], ["id", form.component]
+    # Numbers, unless a column is no component's: then texts, as the label of that one is.
+    labels = _texts(form.labels(number) * len(documents)) if form.others else pa.array(components)
+    columns, names = [ids, labels], ["id", form.component]
     if form.names:
         columns.append(_texts([form.names.get(int(place), "") for place in components]))
         names.append("name")

@@ -77,7 +77,7 @@ class Corpus(CorpusConstructors):
 
     def __repr__(self) -> str:
         where = f" at {self.path}" if self.path else ""
-        size = f"{self.num_documents:,} documents, {self.num_words:,} words, {self.num_nonzeros:,} counts"
+        size = f"{_documents(self.num_documents)}, {self.num_words:,} words, {self.num_nonzeros:,} counts"
         return f"Corpus({size}{where})"
 
 
@@ -122,7 +122,7 @@ class CorpusView:
 def describe(corpus: Corpus) -> Iterator[str]:
     """Lines of text for a reader: the size of the corpus, and what was dropped when it was made."""
     manifest = corpus.manifest
-    sizes = f"{corpus.num_documents:,} documents, {corpus.num_words:,}"
+    sizes = f"{_documents(corpus.num_documents)}, {corpus.num_words:,}"
     if corpus.holds_counts:
         yield f"{sizes} words, {corpus.num_nonzeros:,} counts, {manifest['tokens']:,.0f} tokens"
     else:
@@ -141,3 +141,7 @@ def manifest_summary(corpus: Corpus) -> dict[str, Any]:
     """The manifest without its lists of files."""
     hidden = {"shards", "document_parts", "sizes", "checksums"}
     return {key: value for key, value in corpus.manifest.items() if key not in hidden}
+
+
+def _documents(number: int) -> str:
+    return f"{number:,} document" + ("" if number == 1 else "s")

@@ -56,11 +56,16 @@ def choose_words(totals: Iterable[tuple[str, int]], documents: int, options: Tex
             kept.add(word, number)
     words, frequencies = kept.in_order()
     dropped = {
-        f"words in fewer than {low:,.10g} documents": found["rare"],
-        f"words in more than {high:,.10g} documents": found["often"],
+        f"words in fewer than {math.ceil(low):,} documents": found["rare"],
+        f"words in more than {math.floor(high):,} documents": found["often"],
     }
     if kept.number > len(words):
         dropped[f"words beyond the {options.max_words:,} most frequent"] = kept.number - len(words)
+    if not words and documents == 1 and math.ceil(low) > math.floor(high):
+        raise InputError(
+            "one document is too few: words are chosen by how many documents have them; give more documents,"
+            " or --min-df 1 --max-df 1.0"
+        )
     if not words:
         raise InputError(
             f"no words are left: of {found['all']:,} (no stop words) {none_within(low, high)} of the"

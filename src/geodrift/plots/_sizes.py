@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def sizes(report: Report, *, words: int = 3, axes: "Axes | None" = None) -> "Axes":
-    """Every component's share of the documents, the largest on top.
+    """Every component's size, a share of the words, documents or rows, the largest on top.
 
     Args:
         report: From ``model.report`` or `geodrift.models.report`.
@@ -31,6 +31,6 @@ def sizes(report: Report, *, words: int = 3, axes: "Axes | None" = None) -> "Axe
     told = [tuple(report.parts[place][name] for name in ("size", "size_low", "size_high")) for place in order]
     drawn = axes_or_new(axes, 5.5, 0.6 + 0.22 * len(order))
     dots(drawn, labels, told)
-    drawn.set_xlabel("share of the documents")
+    drawn.set_xlabel(f"share of the {report.sizes_of}")
     drawn.set_xlim(left=0)
     return drawn

@@ -52,7 +52,7 @@ def _about(report: Report) -> str:
 def _card(report: Report, place: int) -> Markup:
     part, name = report.parts[place], report.component
     words = heading(report, place, TITLE)
-    size = f"{size_text(part)} of the {report.document}s" if "size" in part else None
+    size = f"{size_text(part)} of the {report.sizes_of}" if "size" in part else None
     return tag(
         "article",
         tag("h3", tag("span", place, class_="no"), " ", words, id=f"h-{place}"),

@@ -140,6 +140,7 @@ class Report:
         scores_told: The same as a sentence.
         settings: Settings, seed, versions, the data's digest.
         document: What a document is called.
+        sizes_of: What sizes of components are shares of, in the plural.
         notes: What could not be told, and why.
         prevalence: Shares of the components in groups of documents, or over time.
     """
@@ -163,6 +164,7 @@ class Report:
     settings: list[Entry] = dataclasses.field(default_factory=list)
     numbers: Sequence[dict[str, Any]] = ()
     document: str = "document"
+    sizes_of: str = "documents"
     notes: Sequence[str] = ()
     prevalence: list[Prevalence] = dataclasses.field(default_factory=list)
 

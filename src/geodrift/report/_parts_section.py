@@ -17,6 +17,7 @@ from geodrift.report._size_figure import (
     size_scale,
     size_text,
 )
+from geodrift.report._text import of_sizes
 
 WORDS = 8  # of each component in the table
 PAIRS = 10  # nearest ones, in words
@@ -96,8 +97,8 @@ def _nearest_pairs(report: Report) -> Markup:
 def _about(report: Report) -> str:
     text = f"{len(report.parts)} {report.component}s"
     if "size" in report.parts[0]:
-        text += f" by their share of the {report.document}s, with 90% intervals"
-    return text + "."
+        text += f" by their size, which is a share of the {report.sizes_of}, with 90% intervals"
+    return " ".join(filter(None, [f"{text}.", of_sizes(report.parts, report.component)]))
 
 
 def _legend(report: Report) -> Markup:

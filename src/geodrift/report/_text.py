@@ -2,6 +2,8 @@
 
 import math
 import unicodedata
+from collections.abc import Iterable
+from typing import Any
 
 from geodrift._terminal import visible
 
@@ -61,3 +63,12 @@ def significant(value: float | int | None) -> float | int | None:
 def counted(number: int, name: str) -> str:
     """A number of things."""
     return f"{number:,} {name}" + ("" if number == 1 else "s")
+
+
+def of_sizes(parts: Iterable[dict[str, Any]], component: str) -> str:
+    """Why sizes need not sum to 100%, where they are means over different chains; else nothing."""
+    if all("size" not in part or part["found"] == part["chains"] for part in parts):
+        return ""
+    return (
+        f"A {component}'s size is its mean over the chains that found it, so the sizes need not sum to 100%."
+    )

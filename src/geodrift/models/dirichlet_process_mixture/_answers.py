@@ -19,6 +19,7 @@ from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import ComponentAnswers
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._tables import paragraphs
 from geodrift.models.kit._verdict import Verdict
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
@@ -53,11 +54,13 @@ class DirichletProcessAnswers(ComponentAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many clusters there are, the verdict, and one table a cluster."""
-        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_text(found)}"
+        number = paragraphs(numbers_text(found.numbers, self.model.component))
+        return f"{number}\n\n{super().summary_text(found)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many clusters there are, and a few lines each."""
-        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_lines(found, width)}"
+        number = paragraphs(numbers_text(found.numbers, self.model.component), width)
+        return f"{number}\n\n{super().summary_lines(found, width)}"
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

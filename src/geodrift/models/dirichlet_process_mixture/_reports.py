@@ -50,7 +50,7 @@ class ClusterReports:
         check_is_fitted(self)
         words, given = self._words(vocabulary), self.settings_.given is not None
         draws, agreed = self._of_chains(self.cluster_draws_), self.agreement_
-        more = {"others": other_columns(not given, False)}
+        more = {"others": other_columns(not given, False), "sizes_of": self.model.sizes_of}
         parts = self.top_words(words, top=top)
         return report_of_estimator(
             self, draws, agreed, parts, words, documents, names, title, component=COMPONENT, more=more

@@ -26,9 +26,10 @@ MODEL = Model(
     answers_class="geodrift.models.dirichlet_process_mixture._answers:DirichletProcessAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    sizes_of="rows",
     transform_help="The probability of each cluster for each row; where their number is not given, the last"
-    " column is that of all clusters which are not told of; an interval only for clusters that the chains"
-    " share",
+    " column, others, is that of all clusters which are not told of; an interval only for clusters"
+    " that the chains share",
     evaluation_help="minus the mean log density of a row in nats, without multinomial coefficients: of the"
     " draws' average, and of a single draw",
     export_help="clusters [draw, cluster, word], cluster_weights and cluster_sizes [draw, cluster], found"

@@ -16,6 +16,7 @@ from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._tables import paragraphs
 from geodrift.models.kit._verdict import Verdict
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -62,11 +63,13 @@ class HierarchicalAnswers(TopicAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many topics there are, the verdict, and one table a topic."""
-        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_text(found)}"
+        number = paragraphs(numbers_text(found.numbers, self.model.component))
+        return f"{number}\n\n{super().summary_text(found)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many topics there are, and a few lines each."""
-        return f"{numbers_text(found.numbers, self.model.component)}\n\n{super().summary_lines(found, width)}"
+        number = paragraphs(numbers_text(found.numbers, self.model.component), width)
+        return f"{number}\n\n{super().summary_lines(found, width)}"
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]

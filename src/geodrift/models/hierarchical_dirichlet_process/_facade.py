@@ -21,6 +21,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     completion_perplexity,
 )
 from geodrift.models.topics._answers import TRANSFORM_DRAWS
+from geodrift.models.topics._command import SIZES_OF_TOKENS
 from geodrift.models.topics._facade import TopicModelFacade
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
     """
 
     settings_type = Settings
+    sizes_of = SIZES_OF_TOKENS
 
     def __init__(
         self,

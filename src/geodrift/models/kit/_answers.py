@@ -132,6 +132,11 @@ class Answers(abc.ABC):
         del intervals
         return lambda rows: self.transform(run, rows, seed=seed)
 
+    def other_columns(self, run: Run) -> Sequence[str]:
+        """What the columns of `transform` are that are no component's."""
+        del run
+        return ()
+
     def documents_a_block(self, run: Run) -> int:
         """Documents that are weighed at a time."""
         del run

@@ -179,7 +179,7 @@ def _inside(side: Side, place: int, other: Side, theirs: int, words: np.ndarray)
 
 
 def _sizes(first: Side, second: Side, one: int, other: int, sure: bool) -> dict[str, float | None] | None:
-    """Shares of the documents, and their difference."""
+    """Sizes, and their difference."""
     if first.sizes is None or second.sizes is None:
         return None
     a = component_size(first.sizes, first.agreed, one, sure)

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from geodrift._terminal import visible
+from geodrift._terminal import terminal_width, visible
 from geodrift.models.kit._matched_runs import Lonely
-from geodrift.models.kit._tables import paragraphs
+from geodrift.models.kit._tables import hanging, paragraphs
 
 if TYPE_CHECKING:
     from geodrift.models.kit._comparison import Comparison
@@ -35,14 +35,14 @@ def comparison_text(told: "Comparison") -> str:
 def _pairs(told: "Comparison") -> list[str]:
     if not told.matched:
         return []
-    lines = [f"first  second  cosine  inside  {told.component}s: words that differ beyond their intervals"]
+    width, about = terminal_width(), f"{told.component}s: words that differ beyond their intervals"
+    lines = [hanging(about, "first  second  cosine  inside  ", width)]
     for pair in told.matched:
         shares = [pair["second_inside_first"], pair["first_inside_second"]]
         known = [share for share in shares if share is not None]
         inside = f"{sum(known) / len(known):.0%}" if known else "-"
-        lines.append(
-            f"{pair['first']:>5}  {pair['second']:>6}  {pair['cosine']:>6.3f}  {inside:>6}  {_words(pair)}"
-        )
+        head = f"{pair['first']:>5}  {pair['second']:>6}  {pair['cosine']:>6.3f}  {inside:>6}  "
+        lines.append(hanging(_words(pair), head, width))
     return [*lines, ""]
 
 
@@ -50,7 +50,7 @@ def _words(pair: dict[str, Any]) -> str:
     if pair["words"] and pair["words"][0]["low"] is None:
         return "no intervals"
     beyond = [entry for entry in pair["words"] if entry["low"] > 0 or entry["high"] < 0]
-    shown = ", ".join(f"{visible(entry['word'])} {entry['difference']:+.3f}" for entry in beyond[:WORDS])
+    shown = ", ".join(f"{visible(entry['word'])}\xa0{entry['difference']:+.3f}" for entry in beyond[:WORDS])
     more = f" and {len(beyond) - WORDS} more" if len(beyond) > WORDS else ""
     return (shown or "none") + more
 
@@ -63,7 +63,7 @@ def _lonely(told: "Comparison") -> list[str]:
     ):
         if found:
             lines.append(f"In the {side} run alone:")
-            lines += [f"  {_sentence(each, told.component, other)}" for each in found]
+            lines += [paragraphs(f"  {_sentence(each, told.component, other)}") for each in found]
             lines.append("")
     return lines
 

@@ -3,7 +3,6 @@
 import abc
 import dataclasses
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from geodrift.models.kit._told_apart import told_apart
 from geodrift.models.kit._verdict import Verdict, verdict_of
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.report import Report
+from geodrift.report._text import of_sizes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,8 +33,8 @@ class ComponentAnswers(ComponentScores):
 
     Attributes:
         signed: Whether components are unit vectors, in which the weights of words have a sign.
-        sizes: The stored variable that says which share of the documents each component has, where draws
-            have it.
+        sizes: The stored variable of each component's size, a share of what `Model.sizes_of` says, where
+            draws have it.
         tells_groups: Whether `group_shares` tells the shares of components in groups of documents.
     """
 
@@ -51,11 +51,6 @@ class ComponentAnswers(ComponentScores):
     def vocabulary(self, run: Run) -> list[str] | None:
         """What the numbers of a component are of; None where nobody has said."""
         return run.labels["word"]
-
-    def other_columns(self, run: Run) -> Sequence[str]:
-        """What the columns of `transform` are that are no component's."""
-        del run
-        return ()
 
     def map_draws(self, draws: Draws) -> Draws:
         """Aligned draws without gaps, for the angles between components."""
@@ -138,12 +133,18 @@ class ComponentAnswers(ComponentScores):
 
     def summary_text(self, found: Findings) -> str:
         """The verdict, and one table a component."""
-        return f"{paragraphs(str(found.verdict))}\n\n{component_tables(found.parts, self.model.component)}"
+        component = self.model.component
+        tables = component_tables(found.parts, component, self.model.sizes_of)
+        return f"{paragraphs(self._sentences(found))}\n\n{tables}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """A few lines a component, what their numbers are, and the verdict."""
         lines = component_lines(found.parts, self.model.component, width)
-        return f"{lines}\n\n{LEGEND}\n\n{paragraphs(str(found.verdict), width)}"
+        return f"{lines}\n\n{LEGEND}\n\n{paragraphs(self._sentences(found), width)}"
+
+    def _sentences(self, found: Findings) -> str:
+        """The verdict, and what is to be said of the sizes."""
+        return "\n".join(filter(None, [str(found.verdict), of_sizes(found.parts, self.model.component)]))
 
     def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents; those of components that are not shared have no interval.

@@ -1,4 +1,4 @@
-"""The share of the documents that a component has, with its interval."""
+"""The size of a component, which is its share of the words, documents or rows, with its interval."""
 
 import numpy as np
 from jaxtyping import Float

@@ -2,21 +2,24 @@
 
 from typing import Any
 
-from geodrift._terminal import visible
-from geodrift.models.kit._tables import by_size, heading
+from geodrift._terminal import terminal_width, visible
+from geodrift.models.kit._tables import by_size, hanging, heading
 
 TITLE = 60  # characters that are shown
 
 
 def leading_text(found: list[dict[str, Any]], component: str) -> str:
     """The same as lines of a table for each component."""
-    lines = []
+    lines, width = [], terminal_width()
     for told in by_size(found):
-        lines.append(f"{heading(told, component)}: {' '.join(map(visible, told['words']))}")
+        lines.append(
+            hanging(" ".join(map(visible, told["words"])), f"{heading(told, component)}: ", width, "  ")
+        )
         for document in told["documents"]:
             interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
             title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))
-            lines.append(f"  {document['mean']:.3f}  {interval:<14}  {visible(document['id'])}{title}")
+            head = f"  {document['mean']:.3f}  {interval:<14}  "
+            lines.append(hanging(f"{visible(document['id'])}{title}", head, width))
         lines.append("")
     return "\n".join(lines)
 

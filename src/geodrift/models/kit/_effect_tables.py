@@ -1,34 +1,68 @@
 """Effects of groups as text for a person."""
 
+import textwrap
+from itertools import zip_longest
 from typing import Any
 
-from geodrift._terminal import visible
-from geodrift.models.kit._tables import by_size, heading
+from geodrift._terminal import terminal_width, visible
+from geodrift.models.kit._tables import by_size, hanging, heading, paragraphs
+
+LEAST_ROOM, MOST_ROOM = 8, 40  # characters of a line that a group's name has
 
 
-def effect_text(found: list[dict[str, Any]], component: str, field: str) -> str:
-    """The same as lines, a table for each component."""
-    lines = []
+def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: bool = False) -> str:
+    """The same as lines, a table for each component.
+
+    Args:
+        found: From `effects`.
+        component: What a component is called.
+        field: The field that makes the groups.
+        dates: Whether its values are dates.
+    """
+    lines, width = [], terminal_width()
+    for reference in dict.fromkeys(each["reference"] for each in found):
+        lines += [
+            paragraphs(
+                f"Count: documents of a group. Difference: its share less that of {visible(reference)}."
+            ),
+            "",
+        ]
     for told in by_size(found):
-        lines.append(f"{heading(told, component)}: {' '.join(map(visible, told['words']))}")
-        reference = visible(told["reference"])
-        width = min(30, max([len(visible(group["group"])) for group in told["groups"]] + [len(field)]))
-        head = f"  {visible(field)[:width]:<{width}}  documents  share  90% interval"
-        lines.append(f"{head}    less {reference[:20]}")
-        for group in told["groups"]:
-            change = "" if group["difference"] is None else _shown(group["difference"], "+")
-            name = visible(group["group"])[:width]
-            lines.append(
-                f"  {name:<{width}}  {group['documents']:>9,}  {_shown(group):<22} {change}".rstrip()
-            )
+        words = " ".join(map(visible, told["words"]))
+        lines.append(hanging(words, f"{heading(told, component)}: ", width, "  "))
+        lines += _table(told["groups"], field, width)
         if "trend" in told:
-            lines.append(f"  change for each unit, or year: {_shown(told['trend'], '+', 5)}")
+            unit = "a year" if dates else f"for each unit of {visible(field)}"
+            lines.append(paragraphs(f"  change {unit}: {_shown(told['trend'], '+', 5)}"))
         lines.append("")
     return "\n".join(lines)
+
+
+def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
+    """One group a row; a name that is too long for its column goes on in the rows below."""
+    rows = [
+        (
+            f"{group['documents']:,}",
+            _shown(group),
+            "" if group["difference"] is None else _shown(group["difference"], "+"),
+        )
+        for group in groups
+    ]
+    heads = ("count", "share 90% interval", "difference 90% interval")
+    count, share, change = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
+    names = [visible(field), *(visible(group["group"]) for group in groups)]
+    room = width - (8 + count + share + change)
+    room = min(max(map(len, names)), max(LEAST_ROOM, min(room, MOST_ROOM)))
+    lines = []
+    for name, (number, mean, difference) in zip(names, [heads, *rows], strict=True):
+        first = [f"{number:>{count}}  {mean:<{share}}  {difference}"]
+        for part, rest in zip_longest(textwrap.wrap(name, room) or [""], first, fillvalue=""):
+            lines.append(f"  {part:<{room}}  {rest}".rstrip())
+    return lines
 
 
 def _shown(summary: dict[str, Any], sign: str = "", digits: int = 3) -> str:
     interval = "-"
     if summary["low"] is not None:
         interval = f"[{summary['low']:{sign}.{digits}f}, {summary['high']:{sign}.{digits}f}]"
-    return f"{summary['mean']:{sign}.{digits}f}  {interval}"
+    return f"{summary['mean']:{sign}.{digits}f} {interval}"

@@ -20,11 +20,13 @@ class Groups(NamedTuple):
         names: Of the groups, in order.
         of: The group of each document; -1 where the document does not have the field.
         centres: Mean value of each group, where values are numbers or dates (in years); else None.
+        dates: Whether values are dates, all of them.
     """
 
     names: list[str]
     of: Int[np.ndarray, " D"]
     centres: Float[np.ndarray, " G"] | None
+    dates: bool = False
 
     @property
     def sizes(self) -> Int[np.ndarray, " G"]:
@@ -69,7 +71,8 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
     of[has] = inner
     if numbers is None:
         return Groups(names, of, None)
-    return Groups(names, of, np.array([numbers[inner == group].mean() for group in range(len(names))]))
+    centres = np.array([numbers[inner == group].mean() for group in range(len(names))])
+    return Groups(names, of, centres, all(_plain_number(value) is None for value in told))
 
 
 def _numbers(values: list[Any]) -> Float[np.ndarray, " n"] | None:
@@ -83,14 +86,20 @@ def _numbers(values: list[Any]) -> Float[np.ndarray, " n"] | None:
     return np.array(found)
 
 
+def _plain_number(value: Any) -> float | None:
+    """A value that is a number, and no date; None of any other."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
 def _number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
-    try:
-        number = float(value)
+    number = _plain_number(value)
+    if number is not None:
         return number if np.isfinite(number) else None
-    except (TypeError, ValueError):
-        pass
     try:
         day = datetime.datetime.fromisoformat(str(value))
     except ValueError:

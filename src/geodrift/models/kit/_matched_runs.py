@@ -25,7 +25,7 @@ class Side(NamedTuple):
         run: The run.
         answers: Of its model.
         draws: Aligned weights of these words, [chain, draw, component, word]; of unit length or of sum 1.
-        sizes: Aligned shares of the documents, [chain, draw, component], or None.
+        sizes: Aligned sizes, [chain, draw, component], or None.
         agreed: How far the chains agree.
         means: Mean direction of each component over the chains that have found it, of unit length.
         words: Number of all words of the run.

@@ -64,6 +64,7 @@ class Model:
         ladder_defaults: Settings of such a comparison that are not those of a fit.
         reads: What documents are: rows of counts ("counts"), or of real numbers ("vectors").
         document: What one of them is called.
+        sizes_of: What sizes of components are shares of, in the plural.
         takes_start: Whether a run can begin at given components; see `ModelChain.start_from`.
         may_be_negative: Whether documents may have negative entries under given settings.
         cannot_share: Why so many processes cannot take the steps of a chain together under given settings;
@@ -88,6 +89,7 @@ class Model:
     ladder_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     reads: Literal["counts", "vectors"] = "counts"
     document: str = "document"
+    sizes_of: str = "documents"
     takes_start: bool = False
     may_be_negative: Callable[[Mapping[str, Any]], bool] = never
     cannot_share: Callable[[Mapping[str, Any], int], str | None] = in_one_process

@@ -44,8 +44,8 @@ def report_of_estimator(
         names: What each is called, or None.
         title: Of the page, or None.
         component: What a component is called.
-        more: Fields of the report: ``traces``, ``numbers``, ``document`` and others; ``others`` of its
-            documents.
+        more: Fields of the report: ``traces``, ``numbers``, ``document``, ``sizes_of`` and others; ``others``
+            of its documents.
         texts: Of the documents, of which the beginnings of those that lead are told, or None.
 
     Raises:

@@ -58,6 +58,7 @@ def report_of_run(answers: "ComponentAnswers", run: Run, asked: Asked) -> Report
         sentences=str(found.verdict).split("\n"),
         numbers=list(found.numbers),
         document=model.document,
+        sizes_of=model.sizes_of,
         notes=found.notes,
         traces=answers.numbers(run),
         history=_history(run),

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from geodrift._terminal import visible
+from geodrift._terminal import terminal_width, visible
 
 # Of `component_lines`.
 LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
@@ -26,39 +26,59 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
     return lines
 
 
-def paragraphs(text: str, width: int = 80) -> str:
-    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins."""
+def paragraphs(text: str, width: int | None = None) -> str:
+    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins.
+
+    They are broken between words: a longer word stays whole. Without a width it is the terminal's.
+    """
+    width = terminal_width() if width is None else width
 
     def filled(line: str) -> str:
         inset = line[: len(line) - len(line.lstrip(" "))]
-        return textwrap.fill(
-            line, width, subsequent_indent=inset, break_on_hyphens=False, break_long_words=False
-        )
+        return hanging(line[len(inset) :], inset, width, inset)
 
     return "\n".join(map(filled, text.splitlines()))
 
 
-def component_tables(found: list[dict[str, Any]], component: str) -> str:
+def hanging(text: str, head: str, width: int, inset: str | None = None) -> str:
+    """Lines of at most ``width`` characters: the first after a head, those below it as far in as the head.
+
+    Words that are joined by no-break spaces stay together.
+    """
+    inset = " " * len(head) if inset is None else inset
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=inset,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return "\n".join(lines or [head]).replace("\xa0", " ")
+
+
+def component_tables(found: list[dict[str, Any]], component: str, sizes_of: str) -> str:
     """One table a component, the largest first: the words it favours, those it avoids, what tells it apart.
 
     Args:
         found: From `component_words`.
         component: What a component is called.
+        sizes_of: What sizes are shares of, in the plural.
     """
     lines = []
     for told in by_size(found):
         table = word_table(told["words"], told.get("negative_words"))
-        lines += [component_head(told, component), *table, *_apart(told), ""]
+        lines += [paragraphs(component_head(told, component, sizes_of)), *table, *_apart(told), ""]
     return "\n".join(lines)
 
 
-def component_head(told: dict[str, Any], component: str, document: str = "document") -> str:
-    """Its number and name, its share of the documents, and by how many chains it was found."""
-    return f"{heading(told, component)}{_size(told, document)}{_found(told)}"
+def component_head(told: dict[str, Any], component: str, sizes_of: str) -> str:
+    """Its number and name, its size, and by how many chains it was found."""
+    return f"{heading(told, component)}{_size(told, sizes_of)}{_found(told)}"
 
 
 def by_size(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Components with the largest share of the documents first; as they are where they have no sizes."""
+    """The largest components first; as they are where they have no sizes."""
     return sorted(found, key=lambda told: -told.get("size", 0.0))
 
 
@@ -70,7 +90,7 @@ def heading(told: dict[str, Any], component: str) -> str:
 
 def component_lines(found: list[dict[str, Any]], component: str, width: int) -> str:
     """A few lines a component, weights as mean [low, high]; see `component_tables`."""
-    paragraphs = []
+    lines = []
     for told in by_size(found):
         words = [
             f"{visible(e['word'])}\xa0{e['weight']:.2f}"
@@ -85,16 +105,8 @@ def component_lines(found: list[dict[str, Any]], component: str, width: int) -> 
         if told["chains"] > 1:
             head += f"({told['found']}/{told['chains']})  "
         # Broken only between words, never inside an interval.
-        text = textwrap.fill(
-            "  ".join(words),
-            width,
-            initial_indent=head,
-            subsequent_indent=" " * len(head),
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-        paragraphs.append(text.replace("\xa0", " "))
-    return "\n".join(paragraphs)
+        lines.append(hanging("  ".join(words), head, width))
+    return "\n".join(lines)
 
 
 def _apart(told: dict[str, Any]) -> list[str]:
@@ -102,9 +114,7 @@ def _apart(told: dict[str, Any]) -> list[str]:
     words = [visible(entry["word"]) for entry in told.get("apart", ())]
     if not words:
         return []
-    text = f"set apart by: {', '.join(words)}"
-    lines = textwrap.wrap(text, 78, break_on_hyphens=False, break_long_words=False)
-    return [f"  {line}" for line in lines]
+    return [paragraphs(f"  set apart by: {', '.join(words)}")]
 
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:
@@ -113,12 +123,12 @@ def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
 
 
-def _size(told: dict[str, Any], document: str) -> str:
-    """The share of the documents that a component has, where a model has one."""
+def _size(told: dict[str, Any], sizes_of: str) -> str:
+    """The share of the words, documents or rows that a component has, where a model has one."""
     if "size" not in told:
         return ""
     interval = "" if told["size_low"] is None else f" [{told['size_low']:.1%}, {told['size_high']:.1%}]"
-    return f", {told['size']:.1%}{interval} of the {document}s"
+    return f", {told['size']:.1%}{interval} of the {sizes_of}"
 
 
 def _found(told: dict[str, Any]) -> str:

@@ -15,6 +15,11 @@ SAME = 1.05  # R-hat up to which the chains count as having one law
 MOST_TOLD = 50  # components, and relations, that a person is told by name
 LARGEST_SHOWN = 100  # R-hat: chains that do not move make it any number above
 LEAST_DRAWS = 4  # of a chain, for R-hat
+# Names of stored numbers that say little without the code.
+_PLAIN = {
+    "doc_topic_prior_sum": "sum of the prior of documents' topics",
+    "topic_word_prior": "prior of topics' words",
+}
 MOVING = 2.0  # standard deviations between the halves of a chain's draws
 
 
@@ -65,10 +70,7 @@ class Verdict:
             ]
         asked, others = least_chains(self.chains), sorted(set(range(number)).difference(self.shared))
         by = f"all {self.chains}" if asked == self.chains else f"at least {asked} of {self.chains}"
-        lines = [
-            f"{len(self.shared)} of {number} {name}s were found by {by} chains: "
-            "their intervals hold for another run."
-        ]
+        lines = [f"{len(self.shared)} of {number} {name}s were found by {by} chains{self._of_intervals()}."]
         if others:
             told = ", ".join(f"{place} ({self.found[place]})" for place in others[:MOST_TOLD])
             if len(others) > MOST_TOLD:
@@ -80,6 +82,14 @@ class Verdict:
         if len(self.relations) > MOST_TOLD:
             lines.append(f"{len(self.relations) - MOST_TOLD:,} more are split or merged in other chains.")
         return lines
+
+    def _of_intervals(self) -> str:
+        """What may be said of the intervals of what is shared: of nothing, nothing."""
+        if not self.shared:
+            return ""
+        if any(told["rhat"] is not None and told["rhat"] > SAME for told in self.quantities.values()):
+            return ": these are alike, though the chains differ in other numbers (below)"
+        return ": their intervals hold for another run"
 
     def _of_relation(self, relation: Relation) -> str:
         name, number = self.component, relation.chains
@@ -104,7 +114,7 @@ class Verdict:
         for name, told in self.quantities.items():
             if told["rhat"] is None or told["rhat"] <= SAME:
                 continue
-            words = name.replace("_", " ")
+            words = _PLAIN.get(name, name.replace("_", " "))
             between = max(told["means"]) - min(told["means"])
             if told["moving"]:
                 lines.append(

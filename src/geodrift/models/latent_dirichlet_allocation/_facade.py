@@ -81,6 +81,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
     """
 
     settings_type, model = Settings, MODEL
+    sizes_of = MODEL.sizes_of
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from typing import Any
 
 from geodrift.models.kit._model import Model
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES, Settings
-from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SUMMARY, TRANSFORM_HELP
+from geodrift.models.topics._command import COMPONENT, EXPORT_HELP, SIZES_OF_TOKENS, SUMMARY, TRANSFORM_HELP
 
 
 def _cannot_share(settings: Mapping[str, Any], number: int) -> str | None:
@@ -22,6 +22,7 @@ MODEL = Model(
     answers_class="geodrift.models.latent_dirichlet_allocation._answers:LatentDirichletAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    sizes_of=SIZES_OF_TOKENS,
     takes_start=True,
     transform_help=TRANSFORM_HELP,
     evaluation_help="perplexity of a tenth of each document's words given the others, under 10 draws unless"

@@ -3,6 +3,7 @@
 from geodrift.models.kit._model import Summary
 
 COMPONENT = "topic"
+SIZES_OF_TOKENS = "words"  # of models whose sizes count tokens, each of them once
 TRANSFORM_HELP = "The mixture of topics of each document; an interval only for topics that the chains share"
 EXPORT_HELP = (
     "topics [draw, topic, word], topic_sizes [draw, topic], expected_topics [topic, word] (their "

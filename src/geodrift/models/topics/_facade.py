@@ -30,14 +30,17 @@ class TopicModelFacade(Facade):
     Attributes:
         signed: Whether topics are unit vectors, in which the weights of words have a sign.
         agreement_: How far the chains of `fit` agree on each topic.
-        topic_size_draws_: The share of the documents that each topic has in each draw, [draw, topic]; None
-            of a method that has none, and after `partial_fit`.
+        sizes_of: What topics' sizes are shares of: of words, each token counted once, or of documents, of
+            which each counts the same.
+        topic_size_draws_: The share that each topic has in each draw, [draw, topic]; None of a method that
+            has none, and after `partial_fit`.
         topics_: The posterior mean of each topic, over the draws of the chains that have found it,
             [topic, word].
         components_: The same under the name that scikit-learn's LDA has for it.
     """
 
     signed: ClassVar[bool] = False
+    sizes_of: ClassVar[str] = "documents"
     agreement_: Agreement
     topic_size_draws_: Float[np.ndarray, "N K"] | None
     topic_draws_: Any
@@ -139,7 +142,16 @@ class TopicModelFacade(Facade):
         agreed, of_chains = self._agreed(), self._of_chains(self.topic_draws_)
         parts = self.top_words(words, top=top)
         return report_of_estimator(
-            self, of_chains, agreed, parts, words, documents, names, title, texts=texts
+            self,
+            of_chains,
+            agreed,
+            parts,
+            words,
+            documents,
+            names,
+            title,
+            texts=texts,
+            more={"sizes_of": self.sizes_of},
         )
 
     def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:

@@ -92,11 +92,11 @@ class VonMisesFisherAnswers(ComponentAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many clusters there are, the verdict, and a table a cluster."""
-        return findings_text(found, self.model.component, self.model.document)
+        return findings_text(found, self.model)
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """One line a cluster."""
-        return findings_lines(found, self.model.component, self.model.document, width)
+        return findings_lines(found, self.model, width)
 
     def score(
         self, run: Run, rows: VectorRows, draws: Draws, *, seed: int, options: Mapping[str, Any]

@@ -25,6 +25,7 @@ from geodrift.models.von_mises_fisher_mixture._place_membership import (
 )
 from geodrift.models.von_mises_fisher_mixture._places import LEAST_WEIGHT, TOLD, told, with_every_draw
 from geodrift.models.von_mises_fisher_mixture._shared_clusters import NUMBERS, shared_clusters
+from geodrift.models.von_mises_fisher_mixture.model import MODEL
 from geodrift.report import Report
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class ClusterReports:
                 part["nearest"] = rows
         more = {
             "document": "row",
+            "sizes_of": MODEL.sizes_of,
             "others": other_columns(self.settings_.inferred, bool(self.settings_.background)),
         }
         draws = with_every_draw(ordered["directions"])

@@ -11,10 +11,12 @@ MODEL = Model(
     answers_class="geodrift.models.von_mises_fisher_mixture._answers:VonMisesFisherAnswers",
     summary=SUMMARY,
     component=COMPONENT,
+    sizes_of="rows",
     reads="vectors",
     document="row",
     transform_help="The probability of each cluster for each row; where their number is not given, a column"
-    " more is that of all clusters which are not told of; with a background the last is that of no cluster;"
+    " more, others, is that of all clusters which are not told of; with a background the last, no_cluster, is"
+    " that of no cluster;"
     " an interval only for clusters that the chains share",
     evaluation_help="minus the mean log density of a row in nats, with respect to the sphere's area: of the"
     " draws' average, and of a single draw",
