@@ -64,12 +64,7 @@ def carry_out(
         if memory is not None and record is not None:
             for index in range(len(chains)):
                 memory.append(index, record.store.read(index))
-        try:
-            plan, leg = plan_of(record, lambda: _look(stop, run))
-        except BaseException:
-            for chain in chains:
-                chain.close()
-            raise
+        plan, leg = _planned(chains, lambda: plan_of(record, lambda: _look(stop, run)))
         loop = Loop(chains, plan, record=record, memory=memory, view=view, observer=observer, leg=leg)
         if record is None:
             loop.go()
@@ -84,6 +79,16 @@ def carry_out(
         record.checkpoint(plan)
         record.summarise(finished=loop.done, metrics=loop.metrics)
         return loop
+
+
+def _planned(chains: Sequence[Chain], plan: Callable[[], tuple[Plan, Leg]]) -> tuple[Plan, Leg]:
+    """The plan; where there comes to be none, what the chains hold is given back."""
+    try:
+        return plan()
+    except BaseException:
+        for chain in chains:
+            chain.close()
+        raise
 
 
 def _look(stop: StopRequest | None, run: Run | None) -> None:
