@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(where[name]), name)
 
+    module, hidden = sys.modules[package], {"lazy", "TYPE_CHECKING"}
+    # What an interactive session completes: the names, loaded or not.
+    vars(module)["__dir__"] = lambda: sorted({*vars(module), *where} - hidden)
     return find, sorted(where)
 
 

@@ -85,7 +85,9 @@ def test_means_are_the_same_bits_in_every_file_and_for_every_block(geodrift_cli,
         in_blocks_of(monkeypatch, block)
         for name in ("m.npy", "m.npz"):
             out = tmp_path / f"{block}{name}"
-            assert geodrift_cli("transform", run, new, "--out", out, "--seed", 3)[0] == 0
+            status, _, err = geodrift_cli("transform", run, new, "--out", out, "--seed", 3)
+            assert status == 0
+            assert "1 of 21 documents have no word that the run knows" in err
             read = np.load(out, allow_pickle=False)
             found[block, name] = read if name == "m.npy" else read["mean"]
     whole = found[1000, "m.npz"]
@@ -247,3 +249,45 @@ def test_effects_need_fields(geodrift_cli, inputs, tmp_path):
     status, out, err = geodrift_cli("effect", run, "--by", "group")
     assert_one_line(status, out, err)
     assert "does not say who its documents are" in err
+
+
+def test_a_title_that_no_document_has_is_refused(geodrift_cli, run):
+    status, out, err = geodrift_cli("documents", run, "--title", "nope")
+    assert (status, out) == (1, "")
+    assert "no field 'nope' (fields: " in err
+    assert "group" in err
+
+
+def test_options_of_text_mean_nothing_for_counts(geodrift_cli, run, tmp_path):
+    out = tmp_path / "w.csv"
+    for option in ("--text-field", "--id-field"):
+        status, _, err = geodrift_cli("transform", run, run / "corpus", "--out", out, option, "nope")
+        assert status == 2
+        assert f"{option} nope means nothing here" in err
+        status, _, err = geodrift_cli("fit", "lda", run / "corpus", "--run", tmp_path / "r", option, "nope")
+        assert status == 2
+        assert f"{option} nope means nothing here" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_documents_that_share_an_id_are_counted(geodrift_cli, tmp_path):
+    records = [record | {"id": f"n{number // 2}"} for number, record in enumerate(texts(10, 0))]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    status, _, err = geodrift_cli("corpus", source, "--out", tmp_path / "corpus", "--min-df", 1)
+    assert status == 0
+    assert "5 of 10 documents have the id of another, such as 'n0'" in err
+
+
+def test_seed_words_that_the_corpus_does_not_have_are_named(geodrift_cli, run, tmp_path):
+    known = run_words(run)
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text(f"a: {known[0]} nowhere\nb: {known[1]} nothing nowhere\n")
+    options = ["--topics", 3, "--steps", 1, "--chains", 1, "--seed-words", seeds]
+    status, _, err = geodrift_cli("fit", "lda", run / "corpus", "--run", tmp_path / "run", *options)
+    assert status == 0, err
+    assert "2 of the 4 seed words are not in the vocabulary, and start nothing: nowhere, nothing" in err
+
+
+def run_words(run):
+    return (run / "vocabulary.txt").read_text().split()

@@ -161,3 +161,19 @@ def test_a_step_that_fails_in_the_pilot_is_told(monkeypatch):
     with pytest.raises(SamplingError) as told:
         planned(monkeypatch, chain, 10.0)
     assert told.value is failure
+
+
+def test_a_pilot_looks_about_every_half_a_second_whether_it_is_to_stop(monkeypatch):
+    """Of 600 seconds the pilot takes ten; nobody who presses Ctrl-C waits for them."""
+    chain, looked = TimedChain(itertools.repeat(0.003)), []
+    clock = SimpleNamespace(perf_counter=lambda: chain.now)
+    monkeypatch.setattr(_timing, "time", clock)
+    steps_in(600.0, [chain], look=lambda: looked.append(chain.now))
+    assert chain.now > 5
+    assert np.diff([0.0, *looked, chain.now]).max() < 0.51
+
+
+def test_a_pilot_takes_ten_seconds_at_most_however_long_the_run_is(monkeypatch):
+    paces = itertools.chain([30.0], itertools.repeat(0.01))
+    _, pilot = total_seconds(monkeypatch, 10_000.0, paces)
+    assert pilot * 0.01 < 10.5

@@ -21,6 +21,15 @@ def start(code, folder):
     )
 
 
+def fit(folder, *length):
+    """A fit of twenty small files; whole passes of them take a fraction of a millisecond."""
+    lines = "\n".join(["abc", "def", "ghi", "jkl", "mno", "pqr", "stu", "vwx", "yza"] * 3)
+    for i in range(20):
+        (folder / f"{i}.txt").write_text(lines + f" own{i % 3}")
+    words = ["fit", "lda", ".", "--run=run", "--topics=2", "--max-df=1.0", "--min-df=1", *length]
+    return start(f"import sys; from geodrift.cli import main; sys.argv[1:] = {words}; main()", folder)
+
+
 # Each says "here" on stdout where the signal is to meet it.
 BEFORE_THE_IMPORTS = """
 import sys, geodrift_command
@@ -106,12 +115,7 @@ def test_a_line_and_nothing_half_written(tmp_path, code, number):
     ids=lambda number: number.name,
 )
 def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
-    lines = "\n".join(["abc", "def", "ghi", "jkl", "mno", "pqr", "stu", "vwx", "yza"] * 3)
-    for i in range(20):
-        (tmp_path / f"{i}.txt").write_text(lines + f" own{i % 3}")
-    words = ["fit", "lda", ".", "--run=run", "--topics=2", "--seconds=100", "--max-df=1.0", "--min-df=1"]
-    code = f"import sys; from geodrift.cli import main; sys.argv[1:] = {words}; main()"
-    process = start(code, tmp_path)
+    process = fit(tmp_path, "--seconds=100")
     while not (tmp_path / "run" / "metrics.jsonl").exists():
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
@@ -121,6 +125,37 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     assert "stopping after these steps" in err
     assert "interrupted: go on with geodrift resume run" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("number", "options"),
+    [
+        (signal.SIGINT, ()),
+        pytest.param(signal.SIGTERM, (), marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, ("--processes=2",), marks=pytest.mark.slow),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGINT-processes"],
+)
+def test_a_long_fit_ends_at_once_while_its_steps_are_timed(tmp_path, number, options):
+    """Of 600 seconds the pilot takes ten; what it had done was warm-up, and a run goes on without."""
+    process = fit(tmp_path, "--seconds=600", *options)
+    while not (tmp_path / "run" / ".lock").exists():  # from then on the signal is the driver's
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    time.sleep(1.0)
+    process.send_signal(number)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < (10 if options else 4)  # the processes may share one core
+    assert process.returncode == 128 + number, err
+    assert "stopping after these steps" in err
+    assert "interrupted before it was planned: geodrift resume run begins it anew" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run" / "checkpoint").exists()
+    code = "import sys; from geodrift.cli import main; sys.argv[1:] = ['resume', 'run', '--steps=3']; main()"
+    _, err = start(code, tmp_path).communicate(timeout=60)
+    assert "run was not planned yet: it begins anew" in err
+    assert "\n3 steps, " in err
 
 
 def test_processes_that_read_end_with_the_command(tmp_path):

@@ -11,6 +11,7 @@ import geodrift as gd
 from cases import MODELS
 from geodrift import cli, models
 from geodrift.driver import Run
+from geodrift.models.kit._report_facade import _named_rows
 from geodrift.report._text import significant
 
 WORDS = [f"w{i:02d}" for i in range(30)]
@@ -181,16 +182,35 @@ def test_figures_of_papers_show_the_same_numbers(run):
     gd.plots.document(report, int(report.documents.numbers[3]))
     name = next(iter(report.traces))
     assert len(gd.plots.traces(report, name).lines) == 2
+    assert {"effects", "traces", "words"} < set(dir(gd.plots))
+    assert "lazy" not in dir(gd.plots)
+    groups = [{"group": "a", "mean": 0.25, "low": 0.125, "high": 0.5, "difference": None}]
+    groups.append(groups[0] | {"group": "b$", "low": None, "high": None})
+    groups[1]["difference"] = {"mean": 0.0625, "low": -0.5, "high": 0.5}
+    effect = [{"topic": 0, "reference": "a", "groups": groups}]
+    shares = gd.plots.effects(effect, 0)
+    assert [float(np.ravel(line.get_xdata())[-1]) for line in shares.lines] == [0.5, 0.25, 0.25]
+    apart = gd.plots.effects(effect, 0, differences=True)
+    assert [list(np.ravel(line.get_xdata())) for line in apart.lines] == [[-0.5, 0.5], [0.0625], [0, 0]]
     for figure in map(pyplot.figure, pyplot.get_fignums()):
         figure.canvas.draw()
     pyplot.close("all")
     for wrong in (
         lambda: gd.plots.words(report, 99),
+        lambda: gd.plots.effects(effect, 1),
         lambda: gd.plots.traces(report, "nothing"),
         lambda: gd.plots.document(report, 10_000),
     ):
         with pytest.raises(gd.InputError):
             wrong()
+
+
+def test_rows_of_a_data_frame_have_the_names_of_its_index():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sea": [1, 2]}, index=["letter", "diary"])
+    assert _named_rows(frame) == ["letter", "diary"]
+    assert _named_rows(frame.reset_index(drop=True)) is None
+    assert _named_rows(frame.to_numpy()) is None
 
 
 def test_six_digits():

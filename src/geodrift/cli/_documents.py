@@ -13,7 +13,9 @@ from geodrift.cli._root import app
 def documents(
     run: o.RunPath,
     top: Annotated[int, typer.Option(min=1, help="Documents of each component.")] = 5,
-    title: Annotated[str, typer.Option(help="Field that is shown beside the id.")] = "title",
+    title: Annotated[
+        str | None, typer.Option(help='Field that is shown beside the id. Not given: "title".')
+    ] = None,
     most: Annotated[
         int, typer.Option(min=1, help="Documents to look at; of a larger corpus so many at random.")
     ] = 20_000,
@@ -21,6 +23,7 @@ def documents(
     as_json: o.Json = False,
 ) -> None:
     """Print the documents in which each topic, or other component, has most of the words."""
+    from geodrift.cli._inputs import check_field
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import model_of
@@ -32,8 +35,11 @@ def documents(
     model = model_of(opened)
     with Waiting("reading the corpus") as waiting:
         corpus = corpus_of(opened)
+        if title is not None:
+            check_field(corpus, title)
+        field = "title" if title is None else title
         found = leading_documents(
-            opened, model, corpus, top, title=title, most=most, seed=seed, progress=waiting.at
+            opened, model, corpus, top, title=field, most=most, seed=seed, progress=waiting.at
         )
     if most < corpus.num_documents:
         say(f"note: {most:,} of {corpus.num_documents:,} documents were looked at, chosen at random (--most)")

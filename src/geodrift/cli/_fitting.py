@@ -146,6 +146,9 @@ def _fit_together(team: Team, run: Run, length: Length | None) -> Run | None:
 
 def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
     """How a fit went; ends the process where it was interrupted."""
+    if result.left is None:
+        say(f"interrupted before it was planned: geodrift resume {run.path} begins it anew")
+        raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
     of_chains = "one chain" if len(chains) == 1 else f"each of {len(chains)} chains"
     say(
         f"{result.steps:,} steps, {result.draws} draws of {of_chains}, "

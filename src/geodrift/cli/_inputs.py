@@ -1,5 +1,6 @@
 """From the INPUT of a command to a corpus or to counts of a run's vocabulary."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ def load_corpus(
     Text is read by all cores unless told otherwise.
     """
     first = inputs[0]
+    for path in inputs:
+        check_text_options(path, text)
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
@@ -57,7 +60,9 @@ def load_corpus(
     words = None if vocab is None else read_vocabulary(vocab)
     sources, options = _sources(text, inputs), _tokeniser(text)
     with Waiting("reading text") as waiting:
-        return build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
+        corpus = build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
+    _say_duplicates(corpus)
+    return corpus
 
 
 def load_documents(
@@ -82,6 +87,7 @@ def load_documents(
             then wherever it can be. None: all counts are in memory.
         progress: See `build_corpus`.
     """
+    check_text_options(path, text)
     if is_corpus(path) or counts_format(path):
         corpus = _of_counts(path, vocab, signed=True)
         if scratch is not None and corpus.vocabulary == words:
@@ -100,6 +106,40 @@ def load_documents(
         return count_documents(_sources(text, [path]), options, words)
     corpus = count_into(scratch, _sources(text, [path]), options, words, progress=progress)
     return corpus, corpus.documents
+
+
+def check_text_options(path: Path | str, text: Text) -> None:
+    """Refuse options about fields of text where there is no text."""
+    if not (is_corpus(path) or counts_format(path)):
+        return
+    for option, typed, default in (
+        ("--text-field", text.text_field, "text"),
+        ("--id-field", text.id_field, None),
+    ):
+        if typed != default:
+            raise UsageError(f"{option} {typed} means nothing here: {path} holds counts, and no text")
+
+
+def check_field(corpus: Any, field: str) -> None:
+    """Refuse a field that no document has."""
+    fields = getattr(corpus, "fields", [])
+    if field not in fields:
+        shown = ", ".join(fields[:20]) or "none"
+        raise InputError(f"the documents have no field {field!r} (fields: {shown})")
+
+
+def _say_duplicates(corpus: Corpus) -> None:
+    """Say that documents share their ids, which are then no names of them; told once, where text is read."""
+    if corpus.documents is None:
+        return
+    number = Counter(document.id for document in corpus.documents)
+    repeated = sum(count - 1 for count in number.values())
+    if repeated:
+        word, _ = number.most_common(1)[0]
+        say(
+            f"note: {repeated:,} of {corpus.num_documents:,} documents have the id of another, such as"
+            f" {word!r}: all are kept, and tables cannot tell them apart by id"
+        )
 
 
 def is_corpus(path: Path | str) -> bool:

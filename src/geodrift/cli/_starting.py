@@ -1,5 +1,6 @@
 """Options of `fit` that say at which topics a run begins."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _PANEL = "Start"
 CHAINS = 4  # unless told otherwise
+MOST_SHOWN = 20  # words
 
 StartFrom = Annotated[
     Path | None,
@@ -82,9 +84,23 @@ def topics_to_begin_at(
     elif start.seed_words is not None:
         from geodrift.models.topics.starts._seed_words import read_seed_words, topics_of_words
 
-        topics = topics_of_words(read_seed_words(start.seed_words), corpus.vocabulary, corpus)[None]
+        seeds = read_seed_words(start.seed_words)
+        topics = topics_of_words(seeds, corpus.vocabulary, corpus)[None]
+        _say_unknown(seeds, corpus.vocabulary)
         told = f"the words of {start.seed_words}"
     else:
         return None, None
     say(f"start: {topics.shape[1]} topics of {told}; a start is no prior, and warm-up follows")
     return topics, told
+
+
+def _say_unknown(seeds: Mapping[str, Sequence[str]], vocabulary: Sequence[str]) -> None:
+    """Say which of the words given are not those of the corpus."""
+    given, known = dict.fromkeys(word for words in seeds.values() for word in words), set(vocabulary)
+    unknown = [word for word in given if word not in known]
+    if unknown:
+        shown = ", ".join(unknown[:MOST_SHOWN]) + (", ..." if len(unknown) > MOST_SHOWN else "")
+        say(
+            f"note: {len(unknown):,} of the {len(given):,} seed words are not in the vocabulary, and start"
+            f" nothing: {shown}"
+        )

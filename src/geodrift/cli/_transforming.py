@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from geodrift._terminal import show, visible
+from geodrift._terminal import say, show, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
@@ -56,6 +56,7 @@ def transform(
         text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
         read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
         documents, table, total = _documents(opened, model, source, **read)
+        _say_empty(model, documents, total)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
         answers = model.answers()
@@ -105,6 +106,21 @@ def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tup
         return documents, documents.documents, documents.num_documents
     documents, table = load_new(opened, model, source, **read)
     return documents, table, documents.num_documents if isinstance(documents, Corpus) else documents.shape[0]
+
+
+def _say_empty(model: Any, documents: Any, total: int) -> None:
+    """Say of how many documents the run knows no word: nothing but the prior tells what these are made of."""
+    if model.reads != "counts":
+        return
+    if hasattr(documents, "num_empty_documents"):
+        empty = documents.num_empty_documents
+    else:
+        empty = int((documents.getnnz(axis=1) == 0).sum())
+    if empty:
+        say(
+            f"note: {empty:,} of {total:,} documents have no word that the run knows: their weights are the"
+            " mean of the prior, and say nothing of them"
+        )
 
 
 def _identities(table: Any, numbers: Any) -> list["Document"]:

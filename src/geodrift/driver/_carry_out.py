@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from geodrift._errors import SamplingError
 from geodrift.driver._chain import Chain
-from geodrift.driver._interruptions import stop_signals
+from geodrift.driver._interruptions import StoppedInPilotError, StopRequest, stop_signals
 from geodrift.driver._leg import Leg
 from geodrift.driver._loop import Loop, Observer
 from geodrift.driver._memory import DrawMemory
@@ -15,9 +15,9 @@ from geodrift.driver._record import Record
 from geodrift.driver._run import Run
 from geodrift.files import room_for
 
-PlanOf = Callable[[Record | None], tuple[Plan, Leg]]
-"""The plan of a call and the part of it to carry out, from what the run directory says; from None where there
-is no directory."""
+PlanOf = Callable[[Record | None, Callable[[], object]], tuple[Plan, Leg]]
+"""The plan of a call and the part of it to carry out, from what the run directory says (from None where there
+is no directory), and from a function that it calls now and then, and that raises when the call is to end."""
 
 
 def carry_out(
@@ -48,11 +48,13 @@ def carry_out(
     Raises:
         InputError: Another process writes to the run, or its settings were changed.
         SamplingError: A chain failed; the run is kept as of its last checkpoint.
+        StoppedInPilotError: Ctrl-C or SIGTERM came before the run had a plan: it begins anew when it goes on.
         StorageFullError: The disk is full.
     """
     with ExitStack() as stack:
         stack.enter_context(view)
-        stop = record = None
+        stop: StopRequest | None = None
+        record: Record | None = None
         if run is not None:
             stack.enter_context(run.locked())
             stop = stack.enter_context(stop_signals())
@@ -62,7 +64,7 @@ def carry_out(
         if memory is not None and record is not None:
             for index in range(len(chains)):
                 memory.append(index, record.store.read(index))
-        plan, leg = plan_of(record)
+        plan, leg = _planned(chains, lambda: plan_of(record, lambda: _look(stop, run)))
         loop = Loop(chains, plan, record=record, memory=memory, view=view, observer=observer, leg=leg)
         if record is None:
             loop.go()
@@ -77,3 +79,20 @@ def carry_out(
         record.checkpoint(plan)
         record.summarise(finished=loop.done, metrics=loop.metrics)
         return loop
+
+
+def _planned(chains: Sequence[Chain], plan: Callable[[], tuple[Plan, Leg]]) -> tuple[Plan, Leg]:
+    """The plan; where there comes to be none, what the chains hold is given back."""
+    try:
+        return plan()
+    except BaseException:
+        for chain in chains:
+            chain.close()
+        raise
+
+
+def _look(stop: StopRequest | None, run: Run | None) -> None:
+    if stop is not None and run is not None and stop.is_set():
+        raise StoppedInPilotError(
+            f"run {run.path} has no plan yet: it begins anew when it goes on", stop.number
+        )

@@ -11,6 +11,7 @@ from geodrift._errors import InputError
 from geodrift._terminal import progress_console
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chain
+from geodrift.driver._interruptions import StoppedInPilotError
 from geodrift.driver._leg import WHOLE, Leg
 from geodrift.driver._loop import Loop
 from geodrift.driver._memory import DrawMemory
@@ -51,15 +52,20 @@ class FitResult(NamedTuple):
     """Stored draws of each chain."""
     seconds: float
     """Time from the first step to the end, of this call."""
-    left: int
-    """Steps of each chain that the plan has left."""
+    left: int | None
+    """Steps of each chain that the plan has left; None: it was stopped before it had one."""
     metrics: dict[str, float]
     """The last ones of the first chain."""
     stopped_by: int | None = None
     """Number of the signal that interrupted it: SIGINT (Ctrl-C) or SIGTERM."""
 
 
-def plan_of(chains: Sequence[Chain], length: Length, tell: Callable[[str], object] | None = None) -> Plan:
+def plan_of(
+    chains: Sequence[Chain],
+    length: Length,
+    tell: Callable[[str], object] | None = None,
+    look: Callable[[], object] = lambda: None,
+) -> Plan:
     """The plan of a run that begins.
 
     Seconds are shared by the chains, which take turns.
@@ -68,6 +74,7 @@ def plan_of(chains: Sequence[Chain], length: Length, tell: Callable[[str], objec
         chains: They stand where the run begins.
         length: Of the run.
         tell: Called with a line where a run cannot be as short as was asked.
+        look: Called now and then while the chains are timed; it may raise an exception that ends it.
 
     Raises:
         ValueError: Not exactly one of seconds and steps is given, or it is not positive.
@@ -79,9 +86,10 @@ def plan_of(chains: Sequence[Chain], length: Length, tell: Callable[[str], objec
         raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
     began, shares = time.perf_counter(), chains[0].shares
     prepare(chains)
+    look()
     if steps is None:
         prepared = time.perf_counter() - began
-        steps, num_draws, needed = steps_in(seconds - prepared, chains, kept=True)
+        steps, num_draws, needed = steps_in(seconds - prepared, chains, kept=True, look=look)
         shares, needed = shares._replace(num_draws=num_draws), prepared + needed
         if tell is not None and needed > LATE * seconds:
             tell(
@@ -133,15 +141,19 @@ def fit_to_run(
     """
     view = ProgressView(console or progress_console(), chains[0].shown_metrics, after=0.0)
 
-    def plan_of_run(record: Record) -> tuple[Plan, Leg]:
+    def plan_of_run(record: Record, look: Callable[[], object]) -> tuple[Plan, Leg]:
         if record.resumed:
             plan, leg = _extended(record, length)
         else:
-            plan, leg = _planned(record, length, view.tell), WHOLE
+            plan, leg = _planned(record, length, view.tell, look), WHOLE
         run.update_config(plan=plan.as_dict())
         return plan, leg
 
-    loop = carry_out(chains, plan_of_run, view, run=run)
+    began = time.monotonic()
+    try:
+        loop = carry_out(chains, plan_of_run, view, run=run)
+    except StoppedInPilotError as stopped:
+        return FitResult(True, 0, 0, time.monotonic() - began, None, {}, stopped.number)
     info, steps = loop.record.info, min(loop.record.info["counts"])
     return FitResult(
         loop.interrupted,
@@ -154,7 +166,9 @@ def fit_to_run(
     )
 
 
-def _planned(record: Record, length: Length | None, tell: Callable[[str], object]) -> Plan:
+def _planned(
+    record: Record, length: Length | None, tell: Callable[[str], object], look: Callable[[], object]
+) -> Plan:
     run = record.run
     if length is None and "request" in run.config:
         length = Length(**run.config["request"])
@@ -162,7 +176,7 @@ def _planned(record: Record, length: Length | None, tell: Callable[[str], object
         raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
     # The pilot takes a while: a run killed in it is planned by what was asked for.
     run.update_config(request=length._asdict())
-    return plan_of(record.chains, length, tell)
+    return plan_of(record.chains, length, tell, look)
 
 
 def _extended(record: Record, length: Length | None) -> tuple[Plan, Leg]:

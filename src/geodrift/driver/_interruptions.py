@@ -8,6 +8,18 @@ from contextlib import contextmanager
 from geodrift._terminal import say_at_once
 
 
+class StoppedInPilotError(KeyboardInterrupt):
+    """A run was asked to stop before it had a plan: of its steps nothing is kept.
+
+    Attributes:
+        number: Of the signal.
+    """
+
+    def __init__(self, message: str, number: int | None) -> None:
+        super().__init__(message)
+        self.number = number
+
+
 class StopRequest(threading.Event):
     """Set by the first Ctrl-C or SIGTERM.
 

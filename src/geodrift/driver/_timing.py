@@ -2,12 +2,13 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from geodrift.driver._chain import Chain
+from geodrift.driver._pace import CHUNK_SECONDS
 from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
 
@@ -36,7 +37,12 @@ class Paced(NamedTuple):
 
 
 def steps_in(
-    seconds: float, chains: Sequence[Chain], most: int | None = None, *, kept: bool = False
+    seconds: float,
+    chains: Sequence[Chain],
+    most: int | None = None,
+    *,
+    kept: bool = False,
+    look: Callable[[], object] = lambda: None,
 ) -> Paced:
     """The length of a run that takes a time, found by timing its first steps.
 
@@ -50,6 +56,7 @@ def steps_in(
         most: Steps to time, at most; None: where warm-up is long, as many as there is time for, and of others
             `PILOT_STEPS` with those that compile.
         kept: Whether draws and states are stored.
+        look: Called about every half a second; an exception of its own ends the pilot.
 
     Raises:
         SamplingError: A step failed.
@@ -62,17 +69,18 @@ def steps_in(
     ends = started + min(PILOT_TIME * share, PILOT_SECONDS / number)
     for step in range(COMPILING_STEPS):
         if step == 0 or time.perf_counter() < ends:
-            _advance(first, 1)
+            _advance(first, 1, math.inf, look)
     num_draws, of_draws = _draws_in(share, first, kept)
     ends -= PILOT_TIME * min(of_draws, share)
     begun = time.perf_counter()
     # The first step may have found a start, which takes longer than a pilot.
-    ends = max(ends, begun + LEAST_SHARE * (share - (begun - started)))
-    last, spent, done = _last_chunk(first, ends, limit)
+    ends = max(ends, begun + min(LEAST_SHARE * (share - (begun - started)), PILOT_SECONDS / number))
+    last, spent, done = _last_chunk(first, ends, limit, look)
+    of_step = spent / max(last, 1)
     for chain in chains[1:]:
-        _advance(chain, first.count - chain.count - last)
+        _advance(chain, first.count - chain.count - last, of_step, look)
         begun, work = time.perf_counter(), chain.work()
-        _advance(chain, last)
+        _advance(chain, last, of_step, look)
         spent, done = spent + time.perf_counter() - begun, done + chain.work() - work
     pace, others = spent / max(done, 1e-9), math.ceil((first.count - before) * (1 / PILOT_SHARE - 1))
     left = seconds - (_of_checkpoints(chains, seconds) if kept else 0.0)
@@ -98,24 +106,31 @@ def _seconds_of(chain: Chain, steps: int, pace: float) -> float:
     return low
 
 
-def _last_chunk(chain: Chain, ends: float, limit: float) -> tuple[int, float, float]:
+def _last_chunk(
+    chain: Chain, ends: float, limit: float, look: Callable[[], object]
+) -> tuple[int, float, float]:
     """Steps in chunks that double until a time or a number of them: the last's steps, time and work."""
-    found, taken, steps = (0, 0.0, 0.0), 0, 1
+    found, taken, steps, of_step = (0, 0.0, 0.0), 0, 1, math.inf
     while steps > 0:
         begun, work = time.perf_counter(), chain.work()
-        _advance(chain, steps)
+        _advance(chain, steps, of_step, look)
         now, taken = time.perf_counter(), taken + steps
         if not found[0] or 3 * steps >= taken:
             found = steps, now - begun, chain.work() - work
-        fit = (ends - now) / max((now - begun) / steps, 1e-9)
+        of_step = (now - begun) / steps
+        fit = (ends - now) / max(of_step, 1e-9)
         steps = int(min(taken + 1, limit - taken, fit))
     return found
 
 
-def _advance(chain: Chain, steps: int) -> None:
-    chunk = chain.advance(np.array([steps]), False)
-    if chunk.failure is not None:
-        raise chunk.failure
+def _advance(chain: Chain, steps: int, of_step: float, look: Callable[[], object]) -> None:
+    """Take steps that are not stored, which take about ``of_step`` seconds each; see `steps_in`."""
+    most = max(1, int(min(steps, CHUNK_SECONDS / max(of_step, 1e-9))))
+    for done in range(0, steps, most):
+        look()
+        chunk = chain.advance(np.array([min(most, steps - done)]), False)
+        if chunk.failure is not None:
+            raise chunk.failure
 
 
 def _draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:

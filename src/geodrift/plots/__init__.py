@@ -10,6 +10,7 @@ from geodrift._lazy import lazy
 if TYPE_CHECKING:
     from geodrift.plots._component_map import component_map as component_map
     from geodrift.plots._document import document as document
+    from geodrift.plots._effects import effects as effects
     from geodrift.plots._sizes import sizes as sizes
     from geodrift.plots._traces import traces as traces
     from geodrift.plots._words import words as words

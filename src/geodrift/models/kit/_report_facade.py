@@ -91,6 +91,8 @@ def _documents(
     """The documents with their weights; see `report_of_estimator`."""
     counts = documents if vocabulary is None else sp.csr_matrix(documents)
     weights, number = estimator.transform_with_intervals(documents), counts.shape[0]
+    if names is None:
+        names = _named_rows(documents)
     titles = [f"{called} {place}" for place in range(number)] if names is None else list(map(str, names))
     for what, given in (("name", titles), ("text", texts)):
         if given is not None and len(given) != number:
@@ -101,3 +103,11 @@ def _documents(
     return weighed_documents(
         np.arange(number), titles, counts, weights, vocabulary, number, others, beginnings
     )
+
+
+def _named_rows(documents: Any) -> list[str] | None:
+    """The names in the index of a data frame; None where it numbers the rows, or is none."""
+    if not hasattr(documents, "columns"):
+        return None
+    names = list(documents.index)
+    return None if names == list(range(len(names))) else [str(name) for name in names]

@@ -20,6 +20,7 @@ _PLAIN = {
     "doc_topic_prior_sum": "sum of the prior of documents' topics",
     "topic_word_prior": "prior of topics' words",
 }
+LEAST_OF_INTERVALS = 20  # draws in all: the 5% and the 95% of fewer lie within their range
 MOVING = 2.0  # standard deviations between the halves of a chain's draws
 
 
@@ -37,6 +38,7 @@ class Verdict:
         quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
             ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
         start: What the chains began at, where that was given: ``from`` where, in how many ``sets``.
+        draws: Of all chains; None: not known.
     """
 
     component: str
@@ -47,6 +49,7 @@ class Verdict:
     relations: list[Relation]
     quantities: dict[str, dict[str, Any]]
     start: dict[str, Any] | None = None
+    draws: int | None = None
 
     @property
     def shared(self) -> list[int]:
@@ -59,7 +62,20 @@ class Verdict:
         return dataclasses.asdict(self) | {"relations": relations, "shared": self.shared}
 
     def __str__(self) -> str:
-        return "\n".join(self._of_components() + self._of_start() + self._of_quantities())
+        return "\n".join(self._of_draws() + self._of_components() + self._of_start() + self._of_quantities())
+
+    def _of_draws(self) -> list[str]:
+        if self.draws is None or self.draws >= LEAST_OF_INTERVALS:
+            return []
+        if self.draws == 1:
+            return [
+                "There is but one draw: the intervals are that draw, and say nothing of how sure it is;"
+                " fit for longer."
+            ]
+        return [
+            f"There are but {self.draws} draws in all: of fewer than {LEAST_OF_INTERVALS} a 90% interval is"
+            " too narrow; fit for longer."
+        ]
 
     def _of_components(self) -> list[str]:
         name, number = self.component, len(self.found)
@@ -152,6 +168,7 @@ def verdict_of(
         agreed.chance,
         agreed.relations,
         {name: _told(np.asarray(draws, np.float64)) for name, draws in quantities.items()},
+        draws=min((np.size(draws) for draws in quantities.values()), default=None),
     )
 
 

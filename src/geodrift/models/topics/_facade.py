@@ -126,7 +126,7 @@ class TopicModelFacade(Facade):
         Args:
             vocabulary: V words; None: the names of the columns that `fit` saw, or numbers.
             documents: Documents whose mixtures are told, as for `transform`; None: none.
-            names: What each of them is called; None: its number.
+            names: What each of them is called; None: its name in the index of a data frame, or its number.
             texts: Their texts, of which the beginnings of those that lead a topic are told; None: words.
             top: Words of a topic.
             title: Of the page; None: the model's name.
