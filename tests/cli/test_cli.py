@@ -205,7 +205,7 @@ def bad_counts(folder, **changes):
         (lambda f: [bad_counts(f), "--vocab", f / "short.txt"], "vocabulary has 2 words"),
         (lambda f: [bad_counts(f), "--vocab", f / "nowhere.txt"], "does not exist"),
         (lambda f: [bad_counts(f), "--weighting", "other"], "weighting"),
-        (lambda f: [bad_counts(f), "--doc-topic-prior", "-1"], "doc_topic_prior"),
+        (lambda f: [bad_counts(f), "--doc-topic-prior", "-1"], "--doc-topic-prior"),
         (lambda f: [bad_counts(f), "--held-out", "10"], "held_out"),
         (lambda f: [bad_counts(f), "--min-df", "100"], "no words are left"),
         (lambda f: [f / "empty.txt"], "is empty"),

@@ -268,11 +268,11 @@ def test_options_of_the_other_model_s_evaluation_are_refused(geodrift_cli, run, 
     ("options", "message"),
     [
         (["--method", "sggmc"], "method must be one of gibbs, scir"),
-        (["--topic-word-prior", "0"], "topic_word_prior must be a number from 1e-06 to 10000, got 0"),
+        (["--topic-word-prior", "0"], "--topic-word-prior must be a number from 1e-06 to 10000, got 0"),
         (["--doc-topic-prior", "-1"], "doc_topic_prior must be a number from 1e-06 to 10000"),
         (["--topics", "61"], "n_topics is 61 but the corpus has 60 documents"),
-        (["--topics", "1"], "n_topics must be a whole number from 2"),
-        (["--draws", "0"], "num_draws must be a whole number from 1 to 1000000"),
+        (["--topics", "1"], "--topics must be a whole number from 2"),
+        (["--draws", "0"], "--draws must be a whole number from 1 to 1000000"),
     ],
 )
 def test_settings_that_cannot_be_are_one_line_and_write_nothing(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from geodrift._errors import InputError
 from geodrift.cli import UsageError
 from geodrift.cli._options import set_parameters
 from geodrift.models import model_named, models
@@ -43,6 +44,7 @@ def given(
 
     Raises:
         UsageError: One is another model's.
+        InputError: One is not what it may be; the message names the option.
     """
     told = {setting.name: setting for setting in options_of(model)}
     everyone = {s.name: s for other in models().values() for s in options_of(other)}
@@ -50,7 +52,11 @@ def given(
     for name in typed:
         if name not in told:
             raise UsageError(refusal(model, name, f"--{everyone[name].option}"))
-    return {name: told[name].allowed.read(value) for name, value in typed.items()}
+    read = {name: told[name].allowed.read(value) for name, value in typed.items()}
+    for name, value in read.items():
+        if not told[name].allowed.holds(value):
+            raise InputError(f"--{told[name].option} must be {told[name].allowed.text}, got {value}")
+    return read
 
 
 def checked_model(name: str) -> Model:

@@ -61,7 +61,7 @@ def choose_words(totals: Iterable[tuple[str, int]], documents: int, options: Tex
     }
     if kept.number > len(words):
         dropped[f"words beyond the {options.max_words:,} most frequent"] = kept.number - len(words)
-    if not words and documents == 1 and math.ceil(low) > math.floor(high):
+    if not words and found["all"] and documents == 1 and math.ceil(low) > math.floor(high):
         raise InputError(
             "one document is too few: words are chosen by how many documents have them; give more documents,"
             " or --min-df 1 --max-df 1.0"

@@ -50,18 +50,19 @@ def next_draw_intervals(
 
 
 def weight_intervals(
-    draws: Float[np.ndarray, "C N V"], words: np.ndarray, *, signed: bool = False
+    draws: Float[np.ndarray, "C N V"], words: np.ndarray, *, signed: bool = False, largest: float = 1.0
 ) -> tuple[Float[np.ndarray, " W"], Float[np.ndarray, " W"]]:
     """The same of weights, which are probabilities, or entries of a unit vector where they have a sign.
 
     Of few chains that differ much the t distribution reaches beyond what a weight can be: the interval ends
-    there.
+    there, at ``largest``.
     """
     if signed:
         low, high = next_draw_intervals(draws, words)
-        return np.maximum(low, -1.0), np.minimum(high, 1.0)
+        return np.maximum(low, -largest), np.minimum(high, largest)
     low, high = next_draw_intervals(np.sqrt(draws), words)
-    return np.clip(low, 0.0, 1.0) ** 2, np.clip(high, 0.0, 1.0) ** 2
+    most = np.sqrt(largest)
+    return np.clip(low, 0.0, most) ** 2, np.clip(high, 0.0, most) ** 2
 
 
 def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], float]:

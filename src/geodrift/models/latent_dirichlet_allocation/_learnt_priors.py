@@ -65,7 +65,7 @@ def with_alpha(
     out = []
     for place, part in enumerate(parts):
         intervals = part["shared"] or part["chains"] == 1
-        size = component_size(alpha, agreed, place, intervals)
+        size = component_size(alpha, agreed, place, intervals, largest=np.inf)
         renamed = {name.replace("size", "doc_topic_prior"): value for name, value in size.items()}
         out.append({name: value for name, value in part.items() if name != "words"} | renamed)
         out[-1]["words"] = part["words"]

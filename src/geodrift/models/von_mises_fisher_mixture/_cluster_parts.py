@@ -47,7 +47,7 @@ def cluster_parts(
             "found": int(agreed.found[:, place].sum()),
         }
         found |= {"shared": shared} | component_size(ordered["weights"], agreed, place, known)
-        of_kappa = component_size(kappa, agreed, place, known)
+        of_kappa = component_size(kappa, agreed, place, known, largest=np.inf)
         found |= {name.replace("size", "concentration"): value for name, value in of_kappa.items()}
         parts.append(found | ({"words": named[place]["words"]} if words is not None else {}))
     return parts

@@ -34,8 +34,7 @@ def _of_document(
     place = np.empty(num_topics, np.int32)
     sums = np.empty(num_topics, np.float32)
     norm = np.float64(own.shape[0]) + prior_sum
-    # The rows of its words side by side: the processor asks memory for many at once, where the sweeps, each
-    # draw of which needs the one before, would wait for one after the other.
+    # Its words' rows side by side: memory is asked for many at once, where sweeps would wait for each.
     places = np.arange(indptr[row + 1] - indptr[row]).astype(np.int32)
     of_words = np.empty((places.shape[0], num_topics), np.float32)
     of_tables = np.empty((places.shape[0], num_topics), np.float32)
