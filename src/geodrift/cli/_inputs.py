@@ -138,8 +138,8 @@ def _say_duplicates(corpus: Corpus) -> None:
     repeated = int((np.diff(hashes) == 0).sum())
     if repeated:
         say(
-            f"note: {repeated:,} of {corpus.num_documents:,} documents have the id of another: all are kept, and"
-            " tables cannot tell them apart by id"
+            f"note: {repeated:,} of {corpus.num_documents:,} documents have the id of another: all are kept,"
+            " and tables cannot tell them apart by id"
         )
 
 
