@@ -295,6 +295,25 @@ def test_help_has_an_example(geodrift_cli, command):
     assert f"Example: geodrift {command}" in out
 
 
+def test_help_of_a_model_has_its_options_alone(geodrift_cli):
+    every = geodrift_cli("fit", "--help")[1]
+    assert {"--topics", "--clusters", "lda:", "vmf:"} <= set(every.split())
+    for typed in (
+        ["fit", "lda", "--help"],
+        ["fit", "--help", "lda"],
+        ["fit", "lda", "--clusters", "3", "--help"],
+    ):
+        status, out, _ = geodrift_cli(*typed)
+        words = set(out.split())
+        assert status == 0
+        assert {"--topics", "--held-out", "--learn-doc-topic-prior"} <= words
+        assert not {"--clusters", "--kappa0"} & words
+        assert "sam:" not in out.partition("Options:")[2]
+    status, _, err = geodrift_cli("fit", "lda", "a.npz", "--run", "r", "--clusters", "3")
+    assert status == 2
+    assert "--clusters" in err
+
+
 def test_commands_are_listed_in_the_order_of_use_with_whole_sentences(geodrift_cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     status, out, _ = geodrift_cli("--help")

@@ -60,6 +60,7 @@ def test_a_report_tells_titles_texts_and_times(geodrift_cli, run):
     status, out, _ = geodrift_cli("report", run, "--by", "place", "--by", "year", "--title", "place")
     assert (status, out) == (0, f"{run}/report.html\n")
     assert "By place" in (run / "report.html").read_text()
+    assert "geodrift report RUN" not in (run / "report.html").read_text()
     assert geodrift_cli("report", run, "--by", "none")[0] == 0
     assert "Groups and time" not in (run / "report.html").read_text()
     for wrong in (["--by", "month"], ["--title", "month"], ["--text", "month"], ["--by", "title"]):
@@ -86,3 +87,16 @@ def test_texts_are_kept_where_their_field_is_named(geodrift_cli, tmp_path):
         assert beginnings[0].startswith(next(texts(1))["text"])
     assert geodrift_cli("corpus", source, "--out", tmp_path / "c", "--min-df=1", "--text-field=body")[0] == 0
     assert geodrift.data.Corpus.open(tmp_path / "c").documents.fields == []
+
+
+def test_a_report_names_the_other_fields_that_make_groups(geodrift_cli, tmp_path):
+    source, path = tmp_path / "in.jsonl", tmp_path / "run"
+    records = (record | {"section": record["place"], "Date": record["year"]} for record in texts(30))
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert geodrift_cli("fit", "lda", source, "--run", path, "--topics=3", "--steps=20", "--min-df=1")[0] == 0
+    report = models.report(path, documents=20)
+    assert [told.field for told in report.prevalence] == ["Date"]
+    assert report.notes[-1] == (
+        "Groups are told by Date alone; for all of them: geodrift report RUN --by Date --by year --by section."
+    )
+    assert models.report(path, documents=20, by=["year"]).notes == report.notes[:-1]

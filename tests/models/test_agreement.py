@@ -179,13 +179,16 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     assert "rest" not in said
     assert len(verdict.shared) == 3
     assert verdict.to_dict()["shared"] == verdict.shared
+    assert verdict.to_dict()["at_rest"]
     many = str(dataclasses.replace(verdict, found=[1] * 120))
     assert "48 (1), 49 (1) and 70 more." in many
     few = {name: draws[:, :1] for name, draws in numbers(*at_rest).items()}
     assert "There are but 4 draws in all: of fewer than 20" in str(verdict_of(agreed, few, "topic"))
     one = {name: draws[:1] for name, draws in few.items()}
     assert "There is but one draw" in str(verdict_of(agreed, one, "topic"))
-    apart = str(verdict_of(agreed, numbers(*(at_rest + 50 * np.arange(4)[:, None])), "topic"))
+    differ = verdict_of(agreed, numbers(*(at_rest + 50 * np.arange(4)[:, None])), "topic")
+    assert not differ.to_dict()["at_rest"]
+    apart = str(differ)
     still = np.repeat(np.array([3.0, 5.0, 4.0, 5.0])[:, None], 25, axis=1)
     assert "(R-hat above 100)" in str(verdict_of(agreed, numbers(*still), "topic"))
     assert "The chains rest in different places: their log joint differs by 150" in apart

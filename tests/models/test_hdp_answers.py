@@ -46,7 +46,7 @@ def test_three_themes_are_three_topics(fitted):
     themes = {tuple(np.sort(np.argsort(-topic)[:4])) for topic in model.topics_[:3]}
     assert themes == {(0, 1, 2, 3), (4, 5, 6, 7), (8, 9, 10, 11)}
     assert (np.diff(model.topic_size_draws_.mean(axis=0)) <= 0).all()
-    assert model.number_of_topics_draws_.shape == model.mixture_concentration_draws_.shape == (20,)
+    assert {draws.shape for draws in model.number_draws_.values()} == {(20,)}
 
 
 def test_mixtures_have_a_column_of_all_others(fitted):
@@ -139,7 +139,7 @@ def test_corpora_that_say_little_are_fitted(counts):
         np.array(counts)
     )
     assert np.isfinite(model.transform(np.array(counts))).all()
-    assert (model.number_of_topics_draws_ >= 1).all()
+    assert (model.number_draws_["number_of_topics"] >= 1).all()
 
 
 @pytest.mark.parametrize(

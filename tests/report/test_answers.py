@@ -159,6 +159,11 @@ def test_estimators_report_their_own_numbers(case):
     told = model.transform_with_intervals(counts)
     np.testing.assert_array_equal(report.documents.mean, told["mean"])
     assert report.documents.names == names
+    stored = model.to_datatree(WORDS)["posterior"]
+    assert set(report.traces) == {name for name in stored if stored[name].ndim == 2} != set()
+    for name, draws in report.traces.items():
+        np.testing.assert_array_equal(draws, stored[name].values)
+    assert set(report.verdict["quantities"]) == set(report.traces)
     assert "title 7" not in model.report(WORDS).html()
     with pytest.raises(ValueError, match="one name for each of the 40 documents"):
         model.report(WORDS, documents=counts, names=["one"])

@@ -204,3 +204,12 @@ def test_numbers_as_a_reader_sees_them():
     assert _text.number(123456.7) == "123,457"
     assert _text.shown("e" + "\u0301" * 50) == "e" + "\u0301" * 3
     assert len(_text.shown("\x00" * 100)) <= 80
+
+
+def test_shared_components_hold_for_another_run_only_where_the_chains_are_at_rest():
+    report = synthetic(draws=6)
+    assert "shared" in report.kinds
+    holds, differ = "intervals hold for another run", "the chains differ in other numbers"
+    for at_rest in (True, False):
+        page = dataclasses.replace(report, verdict=report.verdict | {"at_rest": at_rest}, sentences=[]).html()
+        assert (holds in page, differ in page) == (at_rest, not at_rest)

@@ -46,9 +46,10 @@ def _what_a_run_holds(path: Path, is_corpus: bool) -> str:
     if is_corpus:
         return ""
     from geodrift.driver import Run
+    from geodrift.report._text import counted
 
     run = Run.open(path)
     if not run.has_checkpoint:
         return "; it has not begun"
-    draws = f"; {run.num_draws:,} draws of each of {run.num_chains} chain(s)"
+    draws = f"; {run.num_draws:,} draws of each of {counted(run.num_chains, 'chain')}"
     return draws + (f"; it cannot be resumed, {run.state['ended']}" if "ended" in run.state else "")

@@ -23,8 +23,8 @@ def documents(
     as_json: o.Json = False,
 ) -> None:
     """Print the documents in which each topic, or other component, has most of the words."""
-    from geodrift.cli._inputs import check_field
     from geodrift.cli._waiting import Waiting
+    from geodrift.data import check_fields
     from geodrift.driver import Run
     from geodrift.models import model_of
     from geodrift.models.kit import corpus_of
@@ -36,7 +36,7 @@ def documents(
     with Waiting("reading the corpus") as waiting:
         corpus = corpus_of(opened)
         if title is not None:
-            check_field(corpus, title)
+            check_fields([title], getattr(corpus, "fields", []))
         field = "title" if title is None else title
         found = leading_documents(
             opened, model, corpus, top, title=field, most=most, seed=seed, progress=waiting.at

@@ -120,14 +120,6 @@ def check_text_options(path: Path | str, text: Text) -> None:
             raise UsageError(f"{option} {typed} means nothing here: {path} holds counts, and no text")
 
 
-def check_field(corpus: Any, field: str) -> None:
-    """Refuse a field that no document has."""
-    fields = getattr(corpus, "fields", [])
-    if field not in fields:
-        shown = ", ".join(fields[:20]) or "none"
-        raise InputError(f"the documents have no field {field!r} (fields: {shown})")
-
-
 def _say_duplicates(corpus: Corpus) -> None:
     """Say that documents share their ids, which are then no names of them; told once, where text is read."""
     if corpus.documents is None:

@@ -9,6 +9,7 @@ from geodrift._terminal import say, show, show_json, terminal_width, visible
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli import _starting as s
+from geodrift.cli._model_help import ModelCommand
 from geodrift.cli._processes import Processes
 from geodrift.cli._root import app
 from geodrift.models._registry import demonstrated
@@ -139,7 +140,9 @@ def fit(
 
 
 app.command(
+    cls=ModelCommand,
     epilog="Example: geodrift fit lda articles --run articles-20 --topics 20 --seconds 120 --chains 2"
+    " (geodrift fit lda --help has the options of LDA alone)",
 )(fit)
 
 

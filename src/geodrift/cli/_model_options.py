@@ -104,14 +104,15 @@ def _parameter(name: str, told: list[tuple[str, Setting]], of: list[Model]) -> i
 
 
 def _help(told: list[tuple[str, Setting]], of: list[Model]) -> str:
-    return _by_model([(model, f"{setting.help}{_default(setting)}") for model, setting in told], " ", of)
+    return _by_model([(model, help_of_setting(setting)) for model, setting in told], " ", of)
 
 
-def _default(setting: Setting) -> str:
+def help_of_setting(setting: Setting) -> str:
+    """What a setting is, and its default."""
     value = setting.default
     if value is None:
-        return ""
-    return f" Default: {({True: 'yes', False: 'no'}[value]) if isinstance(value, bool) else value}."
+        return setting.help
+    return f"{setting.help} Default: {({True: 'yes', False: 'no'}[value]) if isinstance(value, bool) else value}."
 
 
 def settings_of(model: Model) -> tuple[Setting, ...]:

@@ -134,15 +134,12 @@ def _identities(table: Any, numbers: Any) -> list["Document"]:
 
 def _chosen_fields(typed: str, known: list[str]) -> list[str]:
     """The fields that were asked for."""
-    from geodrift.data import InputError
+    from geodrift.data import check_fields
 
     if typed in ("all", "none"):
         return known if typed == "all" else []
     asked = typed.split(",")
-    unknown = [field for field in asked if field not in known]
-    if unknown:
-        shown = ", ".join(known[:20]) or "none"
-        raise InputError(f"the documents have no field {unknown[0]!r} (fields: {shown})")
+    check_fields(asked, known)
     return asked
 
 

@@ -107,10 +107,20 @@ class DocumentTable:
         Raises:
             InputError: No document has such a field.
         """
-        if field not in self.fields:
-            shown = ", ".join(self.fields[:20]) or "none"
-            raise InputError(f"the documents have no field {field!r} (fields: {shown})")
+        check_fields([field], self.fields)
         return [document.fields.get(field) for document in self]
+
+
+def check_fields(asked: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse fields that no document has.
+
+    Raises:
+        InputError: One of ``asked`` is not ``known``.
+    """
+    unknown = next((field for field in asked if field not in known), None)
+    if unknown is not None:
+        shown = ", ".join(known[:20]) or "none"
+        raise InputError(f"the documents have no field {unknown!r} (fields: {shown})")
 
 
 def open_part(folder: Path, info: PartInfo) -> Part:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from geodrift._errors import InputError
 from geodrift.data._corpus import Corpus
 from geodrift.data._counts import check_counts
 from geodrift.data._document_writer import DocumentWriter
@@ -14,7 +13,7 @@ from geodrift.data._documents import DocumentTable
 from geodrift.data._raw_counts import raw_counts
 from geodrift.data._sources import Source, read_identified
 from geodrift.data._text import TextOptions
-from geodrift.data._word_choice import choose_words, none_within
+from geodrift.data._word_choice import choose_words, none_left
 from geodrift.data._word_totals import WordTotals
 
 
@@ -92,10 +91,8 @@ def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
         by_frequency = np.lexsort((keep, -frequencies[keep]))
         keep = np.sort(keep[by_frequency[: options.max_words]])
     if not len(keep):
-        raise InputError(
-            f"no words are left: of {corpus.num_words:,} {none_within(low, high)} of the"
-            f" {corpus.num_documents:,} documents; change --min-df or --max-df"
-        )
+        limits, change = (low, high), "--min-df or --max-df"
+        raise none_left(corpus.num_words, limits, corpus.num_documents, change)
     words = [corpus.vocabulary[column] for column in keep]
     dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
     rows = check_counts(corpus.matrix()[:, keep])

@@ -61,16 +61,9 @@ def choose_words(totals: Iterable[tuple[str, int]], documents: int, options: Tex
     }
     if kept.number > len(words):
         dropped[f"words beyond the {options.max_words:,} most frequent"] = kept.number - len(words)
-    if not words and found["all"] and documents == 1 and math.ceil(low) > math.floor(high):
-        raise InputError(
-            "one document is too few: words are chosen by how many documents have them; give more documents,"
-            " or --min-df 1 --max-df 1.0"
-        )
     if not words:
-        raise InputError(
-            f"no words are left: of {found['all']:,} (no stop words) {none_within(low, high)} of the"
-            f" {documents:,} documents; change --min-df, --max-df or --stop-words"
-        )
+        change = "--min-df, --max-df or --stop-words"
+        raise none_left(found["all"], (low, high), documents, change, of="no stop words")
     try:
         return Choice(check_vocabulary(words, len(words)), frequencies, dropped)
     except InputError as error:
@@ -107,9 +100,26 @@ class _Kept:
         return [word for _, word in held], np.array([-number for number, _ in held], np.int64)
 
 
-def none_within(low: float, high: float) -> str:
-    """That no word is within limits, in whole documents; it may be that none can be."""
-    least, most = math.ceil(low), math.floor(high)
+def none_left(
+    number: int, limits: tuple[float, float], documents: int, change: str, of: str | None = None
+) -> InputError:
+    """That no word is within limits, in whole documents; it may be that none can be.
+
+    Args:
+        number: Of the words that there were.
+        limits: The least and the most documents that hold a word which is kept.
+        documents: Number of all documents.
+        change: The options that choose words.
+        of: What these words are, beside words.
+    """
+    least, most = math.ceil(limits[0]), math.floor(limits[1])
+    if least > most and number and documents == 1:
+        return InputError(
+            "one document is too few: words are chosen by how many documents have them; give more documents,"
+            " or --min-df 1 --max-df 1.0"
+        )
+    none = f"none is in {least:,} to {most:,}"
     if least > most:
-        return f"none can be in {least:,} or more (--min-df) and in {most:,} or fewer (--max-df)"
-    return f"none is in {least:,} to {most:,}"
+        none = f"none can be in {least:,} or more (--min-df) and in {most:,} or fewer (--max-df)"
+    words = f"{number:,}" + (f" ({of})" if of else "")
+    return InputError(f"no words are left: of {words} {none} of the {documents:,} documents; change {change}")

@@ -56,7 +56,7 @@ def _card(report: Report, place: int) -> Markup:
     return tag(
         "article",
         tag("h3", tag("span", place, class_="no"), " ", words, id=f"h-{place}"),
-        tag("p", size, " · " if size else None, kind_label(report.kinds[place], part, name), class_="sub"),
+        tag("p", size, " · " if size else None, kind_label(report, place), class_="sub"),
         _words(report, place),
         tag(
             "dl",

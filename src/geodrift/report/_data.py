@@ -168,6 +168,11 @@ class Report:
     notes: Sequence[str] = ()
     prevalence: list[Prevalence] = dataclasses.field(default_factory=list)
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chains agree in every number that no order of the components changes."""
+        return self.verdict is None or self.verdict["at_rest"]
+
     def by_size(self) -> list[int]:
         """The components' numbers, the largest first; as they are where they have no sizes."""
         return sorted(range(len(self.parts)), key=lambda place: -self.parts[place].get("size", 0.0))

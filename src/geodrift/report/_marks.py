@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from geodrift.report._data import Report
 from geodrift.report._markup import Markup, joined, tag
 
 LABELS = {
@@ -12,13 +13,15 @@ LABELS = {
     "one chain": "one chain",
     "own": "of one chain",
 }
+DIFFER = "the chains differ in other numbers, which the diagnostics tell"
 
 
-def kind_sentence(kind: str, part: dict[str, Any], component: str) -> str:
-    """What a kind means for one component."""
+def kind_sentence(kind: str, part: dict[str, Any], component: str, at_rest: bool) -> str:
+    """What a kind means for one component, of chains that are at rest or are not (`Verdict.at_rest`)."""
     found, chains = part["found"], part["chains"]
+    hold = "its intervals hold for another run" if at_rest else f"alike, though {DIFFER}"
     return {
-        "shared": f"found by {found} of {chains} chains: its intervals hold for another run",
+        "shared": f"found by {found} of {chains} chains: {hold}",
         "split": f"two {component}s in other chains; found by {found} of {chains}: no intervals",
         "merged": f"a part of one {component} in other chains; found by {found} of {chains}: no intervals",
         "some chains": f"found by {found} of {chains} chains: a possibility, without intervals",
@@ -47,8 +50,8 @@ def mark(kind: str) -> Markup:
     )
 
 
-def kind_label(kind: str, part: dict[str, Any], component: str) -> Markup:
-    """The mark and its word, with the sentence for those who ask."""
-    return tag(
-        "span", mark(kind), " ", LABELS[kind], class_="kind", title=kind_sentence(kind, part, component)
-    )
+def kind_label(report: Report, place: int) -> Markup:
+    """The mark and word of a component, with the sentence for those who ask."""
+    kind = report.kinds[place]
+    sentence = kind_sentence(kind, report.parts[place], report.component, report.at_rest)
+    return tag("span", mark(kind), " ", LABELS[kind], class_="kind", title=sentence)

@@ -6,7 +6,7 @@ from geodrift.report._called import called, heading
 from geodrift.report._data import Report
 from geodrift.report._html_table import Cell, Column, csv_button, html_table, svg_button
 from geodrift.report._map_figure import map_figure
-from geodrift.report._marks import LABELS, kind_label, kind_sentence, mark
+from geodrift.report._marks import DIFFER, LABELS, kind_label, kind_sentence, mark
 from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._number_figure import numbers_figures
 from geodrift.report._size_figure import (
@@ -108,7 +108,7 @@ def _legend(report: Report) -> Markup:
         number = report.kinds.count(kind)
         part = report.parts[report.kinds.index(kind)]
         sentence = (
-            kind_sentence(kind, part, report.component)
+            kind_sentence(kind, part, report.component, report.at_rest)
             if number == 1 or kind == "own"
             else _plural(kind, report)
         )
@@ -119,7 +119,9 @@ def _legend(report: Report) -> Markup:
 def _plural(kind: str, report: Report) -> str:
     name = report.component
     return {
-        "shared": "found by enough chains that their intervals hold for another run",
+        "shared": "found by enough chains that their intervals hold for another run"
+        if report.at_rest
+        else f"found by enough chains and alike, though {DIFFER}",
         "split": f"each is two {name}s in other chains; no intervals",
         "merged": f"each is a part of one {name} in other chains; no intervals",
         "some chains": "found by some chains: possibilities, without intervals",
@@ -147,7 +149,7 @@ def _table(report: Report) -> Markup:
             row.append(Cell(concentration_text(part), part["concentration"]))
         kinds = list(LABELS)
         key = part["found"] - kinds.index(report.kinds[place]) / len(kinds)
-        row.append(Cell(kind_label(report.kinds[place], part, name), key))
+        row.append(Cell(kind_label(report, place), key))
         rows.append(row)
     return html_table("parts", f"{name.capitalize()}s by size", columns, rows)
 

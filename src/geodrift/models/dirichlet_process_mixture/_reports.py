@@ -58,8 +58,7 @@ class ClusterReports:
 
     def _numbers(self: Any) -> dict[str, Float[np.ndarray, "C N"]]:
         """Numbers of each draw that no order of the clusters changes."""
-        names = ("number_of_clusters", "concentration")
-        return {name: self._of_chains(getattr(self, f"{name}_draws_")) for name in names}
+        return {name: self._of_chains(values) for name, values in self._draws.items() if values.ndim == 1}
 
     def _told_numbers(self: Any) -> list[dict[str, Any]]:
         """How many clusters there are, and how many above `LEAST_SHARE`."""
@@ -93,9 +92,7 @@ class ClusterReports:
             "clusters": ((*dims, "cluster", "word"), self._of_chains(self.cluster_draws_)),
             "cluster_weights": ((*dims, "cluster"), self._of_chains(self.cluster_weight_draws_)),
             "cluster_sizes": ((*dims, "cluster"), self._of_chains(self.cluster_size_draws_)),
-            "number_of_clusters": (dims, self._of_chains(self.number_of_clusters_draws_)),
-            "concentration": (dims, self._of_chains(self.concentration_draws_)),
-        }
+        } | {name: (dims, values) for name, values in self._numbers().items()}
         posterior = xr.Dataset(told)
         words = getattr(self, "feature_names_in_", None) if vocabulary is None else list(vocabulary)
         places = {str(dim): np.arange(size) for dim, size in posterior.sizes.items()}

@@ -1,7 +1,6 @@
 """The hierarchical Dirichlet process as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float
@@ -23,9 +22,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
 from geodrift.models.topics._answers import TRANSFORM_DRAWS
 from geodrift.models.topics._command import SIZES_OF_TOKENS
 from geodrift.models.topics._facade import TopicModelFacade
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 PERPLEXITY_DRAWS = 10
 LEAST_STEPS, PASSES = 1000, 400  # of `fit`: topics that are too many take hundreds of passes to go
@@ -56,9 +52,9 @@ class HierarchicalDirichletProcess(TopicModelFacade):
             [draw, topic, word] float32; rows sum to 1. The largest is first.
         topic_weight_draws_: Their weights beta, [draw, topic]; with those of all others they sum to 1.
         topic_size_draws_: The share of the tokens that each has, [draw, topic].
-        number_of_topics_draws_: Topics that have tokens, [draw].
-        mixture_concentration_draws_: alpha_0, [draw].
-        weight_concentration_draws_: gamma, [draw].
+        number_draws_: Numbers of each draw, [draw] each: ``number_of_topics`` that have tokens,
+            ``mixture_concentration`` (alpha_0), ``weight_concentration`` (gamma), ``log_joint`` and
+            ``other_weight``, that of the topics which are not stored one by one.
         topics_: The posterior mean of each topic that is told of, over the draws of the chains that have
             found it, [topic, word].
         components_: The same under the name that scikit-learn's LDA has for it.
@@ -118,11 +114,10 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
         draws = sampled(chains, steps, verbose=bool(self.verbose))
         found, self.agreement_ = _places.told(draws, False, component="topic")
-        self.topic_draws_, self.topic_weight_draws_, self.topic_size_draws_ = flat(found).values()
+        of_topics = flat(found)
+        self.topic_draws_, self.topic_weight_draws_ = of_topics["topics"], of_topics["topic_weights"]
         self.settings_, self._draws = settings, flat(draws)
-        self.number_of_topics_draws_ = self._draws["number_of_topics"]
-        self.mixture_concentration_draws_ = self._draws["mixture_concentration"]
-        self.weight_concentration_draws_ = self._draws["weight_concentration"]
+        self._keep_numbers(self._draws | of_topics)
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -151,13 +146,17 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         """The posterior of how many topics have more than the share ``least`` of the tokens, 0.001 or more.
 
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
-        ``number_of_topics_draws_`` has the number of all topics.
+        ``number_draws_["number_of_topics"]`` is that of all topics.
         """
         check_is_fitted(self)
         if not STORED_SHARE <= least < 1:
             raise ValueError(f"least must be at least {STORED_SHARE} and below 1, got {least!r}")
         numbers = _places.numbers_above(self._draws["topic_sizes"][None], least)
         return law_of_topics(numbers, "number_of_topics_above", least)
+
+    def _told_numbers(self) -> list[dict[str, Any]]:
+        every = law_of_topics(self.number_draws_["number_of_topics"], "number_of_topics")
+        return [every, self.number_of_topics()]
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.
@@ -170,18 +169,8 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         """Mean log-likelihood of a held-out word, minus the logarithm of `perplexity`: larger is better."""
         return self._completion(X, 0).log_likelihood_per_token
 
-    def to_datatree(self, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
-        """As of the base, with the topics' weights and the numbers that no order of the topics changes."""
-        tree, chains = super().to_datatree(vocabulary), len(self.agreement_.cosines)
-        found = {"topic_weights": (("chain", "draw", "topic"), self.topic_weight_draws_)}
-        for name in ("number_of_topics", "mixture_concentration", "weight_concentration"):
-            found[name] = (("chain", "draw"), getattr(self, f"{name}_draws_"))
-        told = {
-            name: (dims, values.reshape(chains, -1, *values.shape[1:]))
-            for name, (dims, values) in found.items()
-        }
-        tree["posterior"] = tree["posterior"].to_dataset().assign(told)
-        return tree
+    def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
+        return super()._other_draws() | {"topic_weights": (self.topic_weight_draws_, ("topic",))}
 
     def _completion(self, X: Any, seed: int) -> CompletionScore:
         check_is_fitted(self)

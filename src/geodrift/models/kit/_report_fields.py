@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from geodrift._errors import InputError
-from geodrift.data import DocumentTable
+from geodrift.data import DocumentTable, check_fields
 from geodrift.models.kit._groups import Groups, groups_of
 
 TITLES = ("title", "headline", "subject", "name")
@@ -21,6 +21,7 @@ class ReportFields(NamedTuple):
         title: What documents are called by; None: their ids.
         text: The beginning of the text, where it was kept.
         by: Groups of the documents whose shares are compared, by the field.
+        left: Fields that would make groups by their names, and that nobody asked for.
         shown: Fields that are told beside a document's title.
     """
 
@@ -28,6 +29,7 @@ class ReportFields(NamedTuple):
     text: str | None
     by: dict[str, Groups]
     shown: list[str]
+    left: list[str]
 
 
 def report_fields(
@@ -45,18 +47,17 @@ def report_fields(
         InputError: A field that was asked for is not there, or makes no groups.
     """
     known = [] if table is None else table.fields
-    for field in (*(by or ()), *(name for name in (title, text) if name is not None)):
-        if field not in known:
-            shown = ", ".join(known[:20]) or "none"
-            raise InputError(f"the documents have no field {field!r} (fields: {shown})")
+    check_fields([*(by or ()), *(name for name in (title, text) if name is not None)], known)
     title, text = title or _first(known, TITLES), text or _first(known, TEXTS)
     groups: dict[str, Groups] = {}
+    left: list[str] = []
     if by is not None:
         groups = {field: groups_of(table.column(field), field) for field in by}
     elif table is not None:
         groups = _first_groups(table, (*TIMES, *GROUPS))
+        left = [name for name in known if name not in groups and name.lower() in (*TIMES, *GROUPS)]
     others = [name for name in known if name not in (title, text) and name not in groups]
-    return ReportFields(title, text, groups, [*groups, *others][:MOST_SHOWN])
+    return ReportFields(title, text, groups, [*groups, *others][:MOST_SHOWN], left)
 
 
 def _first(known: Sequence[str], names: Sequence[str]) -> str | None:

@@ -59,7 +59,7 @@ def report_of_run(answers: "ComponentAnswers", run: Run, asked: Asked) -> Report
         numbers=list(found.numbers),
         document=model.document,
         sizes_of=model.sizes_of,
-        notes=found.notes,
+        notes=[*found.notes, *of_corpus.pop("notes", ())],
         traces=answers.numbers(run),
         history=_history(run),
         settings=_settings(run, model),
@@ -98,7 +98,22 @@ def _of_corpus(
     asked.progress(0, 0, "checking components")
     checks = answers.checks(run, rows, draws, seed=asked.seed)
     groups = _prevalence(answers, run, corpus, fields, asked)
-    return scored | {"documents": told, "checks": checks, "prevalence": groups}
+    return scored | {
+        "documents": told,
+        "checks": checks,
+        "prevalence": groups,
+        "notes": _notes(fields) if groups else [],
+    }
+
+
+def _notes(fields: ReportFields) -> list[str]:
+    """That there are other fields by which groups could be told: each takes its time."""
+    if not fields.left:
+        return []
+    options = " ".join(f"--by {field}" for field in (*fields.by, *fields.left))
+    return [
+        f"Groups are told by {', '.join(fields.by)} alone; for all of them: geodrift report RUN {options}."
+    ]
 
 
 def _prevalence(

@@ -56,10 +56,16 @@ class Verdict:
         """The components that enough chains have found."""
         return [place for place, number in enumerate(self.found) if number >= least_chains(self.chains)]
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chains agree in every number that no order of the components changes."""
+        return all(told["rhat"] is None or told["rhat"] <= SAME for told in self.quantities.values())
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         relations = [relation._asdict() for relation in self.relations]
-        return dataclasses.asdict(self) | {"relations": relations, "shared": self.shared}
+        more = {"relations": relations, "shared": self.shared, "at_rest": self.at_rest}
+        return dataclasses.asdict(self) | more
 
     def __str__(self) -> str:
         return "\n".join(self._of_draws() + self._of_components() + self._of_start() + self._of_quantities())
@@ -103,7 +109,7 @@ class Verdict:
         """What may be said of the intervals of what is shared: of nothing, nothing."""
         if not self.shared:
             return ""
-        if any(told["rhat"] is not None and told["rhat"] > SAME for told in self.quantities.values()):
+        if not self.at_rest:
             return ": these are alike, though the chains differ in other numbers (below)"
         return ": their intervals hold for another run"
 

@@ -178,7 +178,8 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         else:
             self._stream.feed(rows)
         self._stream_draws.offer(self._stream.count, self._stream.topics)
-        self._draws = self.topic_size_draws_ = None
+        self._draws = None
+        self._keep_numbers({})
         self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
         return self
 

@@ -1,6 +1,7 @@
 """What the scikit-learn estimators of topic models share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,8 @@ class TopicModelFacade(Facade):
             which each counts the same.
         topic_size_draws_: The share that each topic has in each draw, [draw, topic]; None of a method that
             has none, and after `partial_fit`.
+        number_draws_: Numbers of each draw that no order of the topics changes, such as ``log_joint``, by
+            name, [draw] each; none after `partial_fit`.
         topics_: The posterior mean of each topic, over the draws of the chains that have found it,
             [topic, word].
         components_: The same under the name that scikit-learn's LDA has for it.
@@ -43,6 +46,7 @@ class TopicModelFacade(Facade):
     sizes_of: ClassVar[str] = "documents"
     agreement_: Agreement
     topic_size_draws_: Float[np.ndarray, "N K"] | None
+    number_draws_: Mapping[str, Float[np.ndarray, " N"]] = MappingProxyType({})
     topic_draws_: Any
 
     @property
@@ -157,7 +161,11 @@ class TopicModelFacade(Facade):
     def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
         """Draws of other variables, [draw, ...], with their dimensions after the first."""
         sizes = getattr(self, "topic_size_draws_", None)
-        return {} if sizes is None else {"topic_sizes": (sizes, ("topic",))}
+        numbers = {name: (values, ()) for name, values in self.number_draws_.items()}
+        return numbers if sizes is None else {"topic_sizes": (sizes, ("topic",))} | numbers
+
+    def _numbers(self) -> dict[str, Float[np.ndarray, "C N"]]:
+        return {name: self._of_chains(values) for name, values in self.number_draws_.items()}
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]] | None:
         """A posterior predictive check of each topic, of a model that has one: `ComponentAnswers.checks`."""
@@ -195,8 +203,13 @@ class TopicModelFacade(Facade):
         """
         draws, self.agreement_ = component_draws(chains, found, "topics", directions_of(self.signed))
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()}
-        self.topic_size_draws_ = flat.get("topic_sizes")
+        self._keep_numbers(flat)
         return flat
+
+    def _keep_numbers(self, draws: Mapping[str, Float[np.ndarray, "N *rest"]]) -> None:
+        """Keep the topics' sizes, and what is one number a draw."""
+        self.topic_size_draws_ = draws.get("topic_sizes")
+        self.number_draws_ = {name: values for name, values in draws.items() if values.ndim == 1}
 
 
 def spaced(draws: Float[np.ndarray, "N ..."], most: int = TRANSFORM_DRAWS) -> Float[np.ndarray, "M ..."]:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from geodrift.models.kit._tables import paragraphs
+from geodrift.report._text import counted
 
 if TYPE_CHECKING:
     from geodrift.models.topics._ladder import Ladder
@@ -22,7 +23,7 @@ def ladder_text(ladder: "Ladder") -> str:
         f"{ladder.best} topics have the highest held-out score"
         f" ({ladder.documents:,} documents, {ladder.tokens:,} held-out words).",
         "Worse by: nats a held-out word, paired with the best, +- standard error (over documents and"
-        f" {ladder.chains} chain(s)).",
+        f" {counted(ladder.chains, 'chain')}).",
         _conclusion(ladder),
     ]
     return "\n".join([*lines, "", *map(paragraphs, told)])

@@ -10,7 +10,6 @@ from jaxtyping import Float, Int, UInt
 from geodrift.distributed import Alone, Team
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._threads import start_threads
-from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import (
     CountLists,
     CountTable,
@@ -24,12 +23,8 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._ro
     Range,
     waves_of,
 )
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._table_tokens import TableTokens
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
-
-WORTH_THREADS = 50_000
-lay_out = TwoForms(kernel.lay_out_all, WORTH_THREADS)
-number_topics = TwoForms(kernel.number_topics, WORTH_THREADS)
-sweep_cells = TwoForms(kernel.sweep_cells, WORTH_THREADS)
 
 
 class SharedSweep(abc.ABC):
@@ -129,42 +124,23 @@ class TableSweep(SharedSweep):
     counts: CountTable
 
     def _lay_out(self, batch: Minibatch, doc_topic_prior: Float[np.ndarray, " K"], pairs: Range) -> None:
-        number, bounds = len(self.topics), self.counts.bounds
-        num_parts, words = len(bounds) - 1, batch.vocabulary[batch.words]
-        self._places = kernel.places_of(batch.indptr, batch.counts, num_parts)
-        self._words = np.empty(number, np.int32)
-        lay_out(number, batch.indptr, words, batch.counts, bounds[1:], self._places, self._words)
-        first, last = (min(2 * pair, num_parts) * len(self._places) // num_parts for pair in pairs)
-        # Of the documents of other processes nothing is written, which takes no memory.
-        self._in_documents = np.zeros((len(self._places), self.counts.in_parts.shape[1]), np.float32)
-        topics = self._places, self.topics
-        number_topics(number, first, last, *topics, doc_topic_prior, self._in_documents)
+        num_parts, number = len(self.counts.bounds) - 1, len(batch.documents)
+        first, last = (min(2 * pair, num_parts) * number // num_parts for pair in pairs)
+        of_tokens = self.topics, self.counts, doc_topic_prior
+        self._laid = TableTokens(batch, 0, number, (first, last), *of_tokens)
 
     def _draw(self, work: int, cells: Any, masses: Any, prior: float, streams: Family) -> None:
-        sweep_cells(
-            work,
-            cells,
-            self._places,
-            self._words,
-            self.topics,
-            self._in_documents,
-            self.counts.word_topic.reshape(-1),
-            self.counts.in_parts,
-            masses,
-            prior * self._sizes,
-            np.float32(prior),
-            streams.word,
-        )
+        self._laid.sweep(cells, work, masses, prior, streams)
 
     def _tokens(self, cells: Int[np.ndarray, "n 2"]) -> int:
-        return int(kernel.tokens_of(cells, self._places))
+        return int(kernel.tokens_of(cells, self._laid.places))
 
     def _drawn(self, cells: Int[np.ndarray, "n 2"], number: int) -> UInt[np.ndarray, " number"]:
-        return kernel.drawn_topics(cells, self._places, self.topics, number)
+        return kernel.drawn_topics(cells, self._laid.places, self.topics, number)
 
     def _take(self, cells: Int[np.ndarray, "n 2"], drawn: UInt[np.ndarray, " n"]) -> None:
-        table = self.counts.word_topic.reshape(-1), self.counts.in_parts
-        kernel.take_topics(cells, self._places, drawn, self._words, self.topics, *table)
+        laid, table = self._laid, (self.counts.word_topic.reshape(-1), self.counts.in_parts)
+        kernel.take_topics(cells, laid.places, drawn, laid.words, self.topics, *table)
 
 
 class ListSweep(SharedSweep):

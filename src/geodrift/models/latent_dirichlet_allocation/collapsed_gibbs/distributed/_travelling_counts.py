@@ -15,13 +15,8 @@ from jaxtyping import Float, Int, UInt
 from geodrift.distributed import Team
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import _exchange_kernel as kernel
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._rounds import Range
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._shared_sweep import (
-    lay_out,
-    number_topics,
-    sweep_cells,
-)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._table_tokens import TableTokens
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
 
@@ -56,20 +51,11 @@ class TravellingSweep:
         pairs: list[Range],
         team: Team,
     ) -> None:
-        self.counts, self.topics, self.team, self.pairs = counts, topics, team, pairs
-        self._num_parts = len(counts.bounds) - 1
-        self._part_sizes = np.diff(counts.bounds).astype(np.float64)
-        # Of the documents of other processes nothing is written, which takes no memory.
-        self._places = np.zeros((len(batch.documents), self._num_parts + 1), np.int64)
-        self._in_documents = np.zeros((len(batch.documents), counts.in_parts.shape[1]), np.float32)
-        rows, last = batch.rows, batch.first + len(batch.rows.documents)
-        own, number = self._places[batch.first : last], len(topics)
-        own[:] = kernel.places_of(rows.indptr, rows.counts, self._num_parts)
-        self._words = np.empty(number, np.int32)
-        words = rows.vocabulary[rows.words]
-        lay_out(number, rows.indptr, words, rows.counts, counts.bounds[1:], own, self._words)
-        of_documents = self._places, topics, doc_topic_prior, self._in_documents
-        number_topics(number, batch.first, last, *of_documents)
+        self.counts, self.team, self.pairs = counts, team, pairs
+        self._num_parts, rows = len(counts.bounds) - 1, batch.rows
+        own = batch.first, batch.first + len(rows.documents)
+        of_tokens = topics, counts, doc_topic_prior
+        self._laid = TableTokens(rows, batch.first, len(batch.documents), own, *of_tokens)
 
     def sweep(self, sweeps: int, masses: Float[np.ndarray, "P K"], prior: float, streams: Family) -> None:
         """Redraw all tokens.
@@ -83,20 +69,8 @@ class TravellingSweep:
         phases = sweeps * self._num_parts
         for phase in range(phases):
             cells = np.array([(pair, phase) for pair in range(*self.pairs[self.team.rank])], np.int64)
-            sweep_cells(
-                len(self.topics) if len(cells) > 1 else 1,
-                cells.reshape(-1, 2),
-                self._places,
-                self._words,
-                self.topics,
-                self._in_documents,
-                self.counts.word_topic.reshape(-1),
-                self.counts.in_parts,
-                masses,
-                prior * self._part_sizes,
-                np.float32(prior),
-                streams.word,
-            )
+            work = len(self._laid.topics) if len(cells) > 1 else 1
+            self._laid.sweep(cells.reshape(-1, 2), work, masses, prior, streams)
             self._hand_on(phase, last=phase == phases - 1)
 
     def _hand_on(self, phase: int, last: bool) -> None:

@@ -1,0 +1,41 @@
+"""The help of a command that is given a model: of one that is named, its own options alone."""
+
+import copy
+from typing import Any
+
+from typer.core import TyperCommand
+
+from geodrift.cli._model_options import help_of_setting, settings_of
+from geodrift.models import models
+
+_NAMED, _HELPING = "geodrift.model", "geodrift.helping"
+
+
+class ModelCommand(TyperCommand):
+    """`fit --help` has the options of all models, `fit lda --help` those of LDA, in LDA's words."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note which model is named: `--help` ends the reading before the arguments are known."""
+        ctx.meta[_NAMED] = next((arg for arg in args if arg in models()), None)
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        ctx.meta[_HELPING] = True
+        super().format_help(ctx, formatter)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All, or in the help those of the model that was named: others are refused by name when typed."""
+        every, named = super().get_params(ctx), ctx.meta.get(_NAMED)
+        if named is None or not ctx.meta.get(_HELPING):
+            return every
+        own = {setting.name: setting for setting in settings_of(models()[named])}
+        others = {setting.name for model in models().values() for setting in settings_of(model)}
+        shown = []
+        for param in every:
+            if param.name in own:
+                param = copy.copy(param)
+                param.help = help_of_setting(own[param.name])
+            if param.name in own or param.name not in others:
+                shown.append(param)
+        return shown
