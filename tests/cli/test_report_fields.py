@@ -97,6 +97,7 @@ def test_a_report_names_the_other_fields_that_make_groups(geodrift_cli, tmp_path
     report = models.report(path, documents=20)
     assert [told.field for told in report.prevalence] == ["Date"]
     assert report.notes[-1] == (
-        "Groups are told by Date alone; for all of them: geodrift report RUN --by Date --by year --by section."
+        "Groups are told by Date alone; for all of them:"
+        " geodrift report RUN --by Date --by year --by section."
     )
     assert models.report(path, documents=20, by=["year"]).notes == report.notes[:-1]

@@ -1,5 +1,7 @@
 """Does the hierarchical Dirichlet process sample its posterior: all partitions of a few tokens; the prior."""
 
+from types import SimpleNamespace
+
 import numba
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import scipy.sparse as sp
 
 from geodrift.driver import sampled
 from geodrift.models.hierarchical_dirichlet_process import Chain, Settings
-from geodrift.models.hierarchical_dirichlet_process.sampler import _gibbs, _represented
+from geodrift.models.hierarchical_dirichlet_process.sampler import _gibbs, _represented, _topic_table
 from geodrift.models.kit._facade import MatrixCorpus
 from law_checks import assert_means
 from models import hdp_problem as problem
@@ -26,6 +28,14 @@ def one_thread():
     numba.set_num_threads(1)
     yield
     numba.set_num_threads(number)
+
+
+@pytest.fixture(params=["all large", "small ones"])
+def large(request, monkeypatch):
+    """Whether some topics are small: of few topics all are large."""
+    if request.param == "small ones":
+        monkeypatch.setattr(_topic_table, "filled", lambda large: 1)
+    return request.param
 
 
 def draws_of(counts, num_chains, num_steps, seed=1, **settings):
@@ -55,11 +65,13 @@ def draws_of(counts, num_chains, num_steps, seed=1, **settings):
     ],
     ids=["all documents", "one document a step", "long mixtures", "concentrations drawn"],
 )
+@pytest.mark.usefixtures("large")
 def test_partitions_have_the_posterior_s_probabilities(counts, settings):
     exact = problem.posterior(
         counts, PRIOR, settings.get("mixture_concentration"), settings.get("weight_concentration")
     )
-    assignments, numbers = draws_of(counts, 12, 700 * (1 + ("batch_size" in settings)), **settings)
+    slower = not settings or "batch_size" in settings
+    assignments, numbers = draws_of(counts, 12, 700 * (1 + slower), **settings)
     likely = exact.p > 0.015
     seen = (assignments[:, :, None] == exact.partitions[likely]).all(axis=-1)
     size = assignments.max(axis=-1) + 1
@@ -119,6 +131,7 @@ def test_the_number_of_customers_is_four_times_the_tables_of_the_prior():
     assert _represented.number_of_customers(1e-12, lengths) in (8, 9)  # two documents of one table each
 
 
+@pytest.mark.usefixtures("large")
 def test_a_topic_that_nobody_chose_keeps_its_tokens_and_gets_none():
     rng = np.random.default_rng(3)
     corpus = MatrixCorpus(sp.csr_matrix(rng.poisson(0.6, (40, 12))))
@@ -140,6 +153,27 @@ def test_a_topic_that_nobody_chose_keeps_its_tokens_and_gets_none():
     np.add.at(recount, (words, move.assignments), 1)
     assert np.array_equal(recount, move.counts.word_topic)
     assert np.array_equal(recount.sum(axis=0), move.counts.in_parts.sum(axis=0))
+    bits = np.unpackbits(move.counts.of_words.view(np.uint8), axis=1, bitorder="little")
+    small = recount[:, move.counts.large :] > 0
+    assert bits[:, : small.shape[1]][small].all()
+
+
+def test_large_topics_come_first_and_fill_vectors():
+    rng = np.random.default_rng(4)
+    sizes = np.array([3] * 30 + [4000] * 18 + [0] * 2)
+    words, topics = rng.integers(50, size=sizes.sum()), np.repeat(np.arange(50), sizes)
+    table = _topic_table.TopicTable(SimpleNamespace(num_words=50), 50, np.array([0, 20, 50]))
+    np.add.at(table.word_topic, (words, topics), 1)
+    np.add.at(table.in_parts, ((words >= 20).astype(int), topics), 1)
+    order = np.concatenate([np.arange(30, 48), np.arange(30)])
+    before = table.word_topic[:, order].copy()
+    table.keep(order, 70)
+    assert (table.large, table.num_topics, table.word_topic.shape) == (31, 70, (50, 80))
+    assert np.array_equal(table.word_topic[:, :48], before)
+    assert not table.word_topic[:, 48:].any()
+    assert np.array_equal(table.in_parts.sum(axis=0), table.word_topic.sum(axis=0))
+    bits = np.unpackbits(table.of_words.view(np.uint8), axis=1, bitorder="little")[:, : 80 - 31]
+    assert np.array_equal(bits, table.word_topic[:, 31:] > 0)
 
 
 def test_more_topics_than_two_bytes_name_are_refused(monkeypatch):

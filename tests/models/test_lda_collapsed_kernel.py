@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from geodrift.kernels._bits import BITS
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import LANES, padded
+from geodrift.models.hierarchical_dirichlet_process.sampler._sweeps import sweeps_with_small_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_sweeps import sparse_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
@@ -20,7 +22,8 @@ BOUNDS = np.array([0, 3, 7, 12])
 class Problem:
     """A small corpus with assignments, their counts, and masses of three parts of the words.
 
-    ``form`` is "dense", document after document, or "sparse", word after word.
+    ``form`` is "dense", document after document, "sparse", word after word, or the number of large topics,
+    document after document.
     """
 
     def __init__(self, num_topics, seed, form="dense", rate=0.9):
@@ -41,7 +44,14 @@ class Problem:
         common = self.batch, self.starts[:-1], BOUNDS, z
         more = (in_parts, self.masses, self.alpha, PRIOR)
         streams = Family(seed, 0, 0)
-        if self.form == "dense":
+        if isinstance(self.form, int):
+            # Sets may have what no token is of.
+            blocks = range(0, numbers.shape[1] - self.form, BITS)
+            small = [min(max(len(self.alpha) - self.form - at, 0), BITS) for at in blocks]
+            of_words = np.array([[(1 << number) - 1 for number in small]] * WORDS, np.uint64)
+            split = numbers, of_words, in_parts, self.form
+            sweeps_with_small_topics(*common, *split, *more[1:], sweeps=1, streams=streams)
+        elif self.form == "dense":
             collapsed_gibbs_sweeps(*common, numbers, *more, sweeps=1, streams=streams)
         else:
             rows = WordRows.empty(numbers.sum(axis=1), len(self.alpha))
@@ -99,6 +109,11 @@ class Problem:
         (3, "sparse", 0.9, 400),
         (40, "sparse", 0.9, 400),
         (40, "sparse", 8.0, 60),  # words of several visits
+        (3, 1, 0.9, 400),
+        (40, 0, 0.9, 400),
+        (40, 2, 0.9, 400),
+        (40, 31, 0.9, 400),
+        (100, 15, 0.9, 200),
     ],
 )
 def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):

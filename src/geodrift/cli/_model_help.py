@@ -31,11 +31,17 @@ class ModelCommand(TyperCommand):
             return every
         own = {setting.name: setting for setting in settings_of(models()[named])}
         others = {setting.name for model in models().values() for setting in settings_of(model)}
-        shown = []
+        shown: list[Any] = []
         for param in every:
             if param.name in own:
-                param = copy.copy(param)
-                param.help = help_of_setting(own[param.name])
-            if param.name in own or param.name not in others:
+                shown.append(_told(param, help_of_setting(own[param.name])))
+            elif param.name not in others:
                 shown.append(param)
         return shown
+
+
+def _told(param: Any, text: str) -> Any:
+    """The same option with another text."""
+    copied = copy.copy(param)
+    copied.help = text
+    return copied

@@ -112,7 +112,8 @@ def help_of_setting(setting: Setting) -> str:
     value = setting.default
     if value is None:
         return setting.help
-    return f"{setting.help} Default: {({True: 'yes', False: 'no'}[value]) if isinstance(value, bool) else value}."
+    shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return f"{setting.help} Default: {shown}."
 
 
 def settings_of(model: Model) -> tuple[Setting, ...]:

@@ -161,8 +161,10 @@ class TopicModelFacade(Facade):
     def _other_draws(self) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
         """Draws of other variables, [draw, ...], with their dimensions after the first."""
         sizes = getattr(self, "topic_size_draws_", None)
-        numbers = {name: (values, ()) for name, values in self.number_draws_.items()}
-        return numbers if sizes is None else {"topic_sizes": (sizes, ("topic",))} | numbers
+        found: dict[str, tuple[np.ndarray, tuple[str, ...]]] = {
+            name: (values, ()) for name, values in self.number_draws_.items()
+        }
+        return found if sizes is None else found | {"topic_sizes": (sizes, ("topic",))}
 
     def _numbers(self) -> dict[str, Float[np.ndarray, "C N"]]:
         return {name: self._of_chains(values) for name, values in self.number_draws_.items()}

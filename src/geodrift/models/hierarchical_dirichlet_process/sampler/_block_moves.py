@@ -17,6 +17,7 @@ import math
 import numba
 import numpy as np
 
+from geodrift.kernels._bits import put
 from geodrift.kernels._random_streams import next_word, open_member
 
 _TO_UNIT = 2.0**-53
@@ -33,9 +34,13 @@ def _take(
     word_topic: np.ndarray,
     in_parts: np.ndarray,
     in_topics: np.ndarray,
+    large: int,
+    of_words: np.ndarray,
 ) -> None:
     """Add the tokens ``own`` of a document to a topic's counts (``by`` is 1), or take them out (-1)."""
     for token in own:
+        if topic >= large:
+            put(of_words, words[token], topic - large)
         word_topic[words[token], topic] += by
         in_parts[parts[words[token]], topic] += by
     in_topics[topic] += by * own.shape[0]
@@ -105,13 +110,16 @@ def move_blocks(
     alpha: np.ndarray,
     is_open: np.ndarray,
     eta: float,
+    large: int,
+    of_words: np.ndarray,
     family: np.uint64,
 ) -> None:
     """Redraw the topic of every part of some documents; assignments and counts are changed in place.
 
     ``documents`` are numbers, which name the streams; document s has the entries from ``indptr[s]`` on, of
     the words ``words`` with ``counts`` tokens each, and its assignments begin at ``starts[s]``. ``parts`` has
-    the part of the vocabulary of each word, whose sums are ``in_parts``.
+    the part of the vocabulary of each word, whose sums are ``in_parts``; ``large`` and ``of_words`` are
+    those of `TopicTable`.
     """
     number_of_topics, whole = alpha.shape[0], eta * word_topic.shape[0]
     in_topics = in_parts.sum(axis=0)
@@ -139,11 +147,11 @@ def move_blocks(
             done[own] = True
             for topic in range(number_of_topics):
                 allowed[topic] = is_open[topic] and (topic == now or numbers[topic] == 0)
-            _take(own, of_document, now, -1, parts, word_topic, in_parts, in_topics)
+            _take(own, of_document, now, -1, parts, word_topic, in_parts, in_topics, large, of_words)
             _logs(own, of_document, word_topic, in_topics, alpha, eta, whole, logs, product)
             bits, stream = next_word(stream)
             new = _choice(logs, allowed, np.float64(bits >> np.uint64(11)) * _TO_UNIT)
-            _take(own, of_document, new, 1, parts, word_topic, in_parts, in_topics)
+            _take(own, of_document, new, 1, parts, word_topic, in_parts, in_topics, large, of_words)
             numbers[now] = 0
             numbers[new] = own.shape[0]
             topics[own] = new

@@ -4,7 +4,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt
 
 from geodrift.kernels import _streams
-from geodrift.kernels._vector_draw import padded
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.hierarchical_dirichlet_process.sampler._block_moves import move_blocks
 from geodrift.models.hierarchical_dirichlet_process.sampler._open_tokens import open_tokens, put_back
@@ -12,12 +11,12 @@ from geodrift.models.hierarchical_dirichlet_process.sampler._represented import 
     number_of_customers,
     represented,
 )
+from geodrift.models.hierarchical_dirichlet_process.sampler._topic_table import TopicTable
 from geodrift.models.hierarchical_dirichlet_process.sampler._weights import (
     Concentrations,
     draw_concentrations,
     draw_weights,
 )
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_tables
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
@@ -45,10 +44,10 @@ class WeightedGibbs(CollapsedGibbs):
     """
 
     settings: Settings
-    counts: CountTable
+    counts: TopicTable
 
-    def _empty_counts(self) -> CountTable:
-        return CountTable(self.source, len(self.alpha), self.bounds)
+    def _empty_counts(self) -> TopicTable:
+        return TopicTable(self.source, len(self.alpha), self.bounds)
 
     def _first_prior(self) -> tuple[Float[np.ndarray, " K"], int]:
         given = self.settings
@@ -127,6 +126,8 @@ class WeightedGibbs(CollapsedGibbs):
             self.alpha,
             self.is_open,
             float(self.settings.topic_word_prior),
+            self.counts.large,
+            self.counts.of_words,
             _streams.HDP_BLOCKS.family(self.seed, self.chain, count).word,
         )
 
@@ -146,7 +147,7 @@ class WeightedGibbs(CollapsedGibbs):
         """Draw tables, concentrations, weights and customers, in this order."""
         starts, assignments = self._of_seen()
         tables = draw_tables(self.alpha, starts, assignments, rng)
-        occupied, lengths = np.flatnonzero(tables), np.diff(starts)
+        occupied, lengths = self.order(), np.diff(starts)
         self.concentrations = draw_concentrations(
             self.concentrations, tables[occupied], lengths, self.settings, rng
         )
@@ -166,23 +167,14 @@ class WeightedGibbs(CollapsedGibbs):
         return np.append(0, np.cumsum(last - first)), kernel.gather(first, last, self.assignments)
 
     def _keep(self, occupied: Int[np.ndarray, " O"], number: int) -> None:
-        """Number the topics that have tokens from 0 on, and make room for ``number`` topics."""
+        """Number the topics that have tokens, the largest first, and make room for ``number`` topics."""
         if number > MOST_TOPICS:
             raise ValueError(
                 f"the chain came to {number} topics, and an assignment holds at most {MOST_TOPICS}: give a "
                 "smaller weight_concentration, or a larger topic_word_prior"
             )
-        counts = self.counts
-        counts.num_topics, size, had = number, padded(number), counts.word_topic.shape[1]
-        in_place = occupied[-1] == len(occupied) - 1
-        if in_place and size == had:
-            return
-        some = slice(len(occupied))
-        word_topic = np.zeros((len(counts.word_topic), size), np.int32)
-        in_parts = np.zeros((len(counts.in_parts), size))
-        word_topic[:, some], in_parts[:, some] = counts.word_topic[:, occupied], counts.in_parts[:, occupied]
-        counts.word_topic, counts.in_parts = word_topic, in_parts
-        if not in_place:
-            places = np.zeros(had, self.assignments.dtype)
+        self.counts.keep(occupied, number)
+        if (occupied != np.arange(len(occupied))).any():
+            places = np.zeros(occupied.max() + 1, self.assignments.dtype)
             places[occupied] = np.arange(len(occupied))
             self.assignments = places[self.assignments]

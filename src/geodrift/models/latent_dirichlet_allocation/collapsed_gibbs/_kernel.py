@@ -21,7 +21,7 @@ _ONE = np.float32(1.0)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _scales(
+def scales(
     masses: np.ndarray, in_part: np.ndarray, part_prior: float, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """rho_kb / (V_b eta + N_kb) of each topic, at the present counts and with one token more."""
@@ -33,7 +33,7 @@ def _scales(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _next_row(
+def next_row(
     row: int,
     last_row: int,
     part: int,
@@ -59,7 +59,7 @@ def _next_row(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def _remove(
+def remove(
     topic: np.int64,
     begin: np.int64,
     numbers: np.ndarray,
@@ -81,7 +81,7 @@ def _remove(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def _draw_topic(
+def draw_topic(
     begin: np.int64,
     bits: np.uint64,
     word_topic: np.ndarray,
@@ -100,7 +100,7 @@ def _draw_topic(
 
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
-def _add(
+def add(
     topic: np.int64,
     begin: np.int64,
     numbers: np.ndarray,
@@ -150,14 +150,12 @@ def _finish_group(
         numbers = in_documents[row]
         for token in range(i, end):
             begin, topic = np.int64(words[token]) * size, np.int64(topics[token])
-            _remove(
-                topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights
-            )
+            remove(topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights)
             bits, stream = next_word(stream)
-            topic = _draw_topic(begin, bits, word_topic, prior, num_topics, blocks, weights, sums)
-            _add(topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights)
+            topic = draw_topic(begin, bits, word_topic, prior, num_topics, blocks, weights, sums)
+            add(topic, begin, numbers, word_topic, in_part, masses, part_prior, scale, next_scale, weights)
             topics[token] = topic
-        row, i, end = _next_row(row + 1, last_row, part, places, in_documents, scale, weights)
+        row, i, end = next_row(row + 1, last_row, part, places, in_documents, scale, weights)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -187,34 +185,34 @@ def sweep_two_groups(
     last_b = min(group_b + 1, num_parts) * num_rows // num_parts
     in_a, masses_a, prior_a = in_parts[part_a], all_masses[part_a], part_priors[part_a]
     in_b, masses_b, prior_b = in_parts[part_b], all_masses[part_b], part_priors[part_b]
-    scale_a, next_a = _scales(masses_a, in_a, prior_a, size)
-    scale_b, next_b = _scales(masses_b, in_b, prior_b, size)
+    scale_a, next_a = scales(masses_a, in_a, prior_a, size)
+    scale_b, next_b = scales(masses_b, in_b, prior_b, size)
     weights_a, sums_a = np.empty(size, np.float32), np.empty(size, np.float32)
     weights_b, sums_b = np.empty(size, np.float32), np.empty(size, np.float32)
     stream_a = open_member(family, phase * num_parts + group_a)
     stream_b = open_member(family, phase * num_parts + group_b)
     first_a, first_b = group_a * num_rows // num_parts, group_b * num_rows // num_parts
-    row_a, i, end_a = _next_row(first_a, last_a, part_a, places, in_documents, scale_a, weights_a)
-    row_b, j, end_b = _next_row(first_b, last_b, part_b, places, in_documents, scale_b, weights_b)
+    row_a, i, end_a = next_row(first_a, last_a, part_a, places, in_documents, scale_a, weights_a)
+    row_b, j, end_b = next_row(first_b, last_b, part_b, places, in_documents, scale_b, weights_b)
     while row_a < last_a and row_b < last_b:
         of_a, of_b = in_documents[row_a], in_documents[row_b]
         for _ in range(min(end_a - i, end_b - j)):
             at_a, at_b = np.int64(words[i]) * size, np.int64(words[j]) * size
             topic_a, topic_b = np.int64(topics[i]), np.int64(topics[j])
-            _remove(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
-            _remove(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
+            remove(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
+            remove(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
             bits_a, stream_a = next_word(stream_a)
             bits_b, stream_b = next_word(stream_b)
-            topic_a = _draw_topic(at_a, bits_a, word_topic, prior, num_topics, blocks, weights_a, sums_a)
-            topic_b = _draw_topic(at_b, bits_b, word_topic, prior, num_topics, blocks, weights_b, sums_b)
-            _add(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
-            _add(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
+            topic_a = draw_topic(at_a, bits_a, word_topic, prior, num_topics, blocks, weights_a, sums_a)
+            topic_b = draw_topic(at_b, bits_b, word_topic, prior, num_topics, blocks, weights_b, sums_b)
+            add(topic_a, at_a, of_a, word_topic, in_a, masses_a, prior_a, scale_a, next_a, weights_a)
+            add(topic_b, at_b, of_b, word_topic, in_b, masses_b, prior_b, scale_b, next_b, weights_b)
             topics[i], topics[j] = topic_a, topic_b
             i, j = i + 1, j + 1
         if i == end_a:
-            row_a, i, end_a = _next_row(row_a + 1, last_a, part_a, places, in_documents, scale_a, weights_a)
+            row_a, i, end_a = next_row(row_a + 1, last_a, part_a, places, in_documents, scale_a, weights_a)
         if j == end_b:
-            row_b, j, end_b = _next_row(row_b + 1, last_b, part_b, places, in_documents, scale_b, weights_b)
+            row_b, j, end_b = next_row(row_b + 1, last_b, part_b, places, in_documents, scale_b, weights_b)
     common = (places, words, topics, in_documents, word_topic)
     rest_a: tuple = (in_a, masses_a, prior_a, scale_a, next_a, weights_a, sums_a, prior, stream_a)
     rest_b: tuple = (in_b, masses_b, prior_b, scale_b, next_b, weights_b, sums_b, prior, stream_b)

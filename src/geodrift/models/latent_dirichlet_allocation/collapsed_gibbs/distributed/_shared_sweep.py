@@ -127,7 +127,7 @@ class TableSweep(SharedSweep):
         num_parts, number = len(self.counts.bounds) - 1, len(batch.documents)
         first, last = (min(2 * pair, num_parts) * number // num_parts for pair in pairs)
         of_tokens = self.topics, self.counts, doc_topic_prior
-        self._laid = TableTokens(batch, 0, number, (first, last), *of_tokens)
+        self._laid = TableTokens(batch, 0, number, Range(first, last), *of_tokens)
 
     def _draw(self, work: int, cells: Any, masses: Any, prior: float, streams: Family) -> None:
         self._laid.sweep(cells, work, masses, prior, streams)

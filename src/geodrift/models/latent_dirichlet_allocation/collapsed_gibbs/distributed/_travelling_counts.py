@@ -51,9 +51,9 @@ class TravellingSweep:
         pairs: list[Range],
         team: Team,
     ) -> None:
-        self.counts, self.team, self.pairs = counts, team, pairs
+        self.counts, self.topics, self.team, self.pairs = counts, topics, team, pairs
         self._num_parts, rows = len(counts.bounds) - 1, batch.rows
-        own = batch.first, batch.first + len(rows.documents)
+        own = Range(batch.first, batch.first + len(rows.documents))
         of_tokens = topics, counts, doc_topic_prior
         self._laid = TableTokens(rows, batch.first, len(batch.documents), own, *of_tokens)
 
