@@ -7,8 +7,8 @@ or has a given word. Of a token of document d and word w, with :math:`s_k = \rho
     = \eta \sum_k \alpha_k s_k + \sum_k \alpha_k s_k N_{kw} + \sum_k s_k\, n_{dk} (\eta + N_{kw}),
 
 over the small topics. The first sum is kept up to date as the s_k change; in the second only topics count
-that the word has, in the third those of the document. Sets of these are kept as bits (`geodrift.kernels._bits`);
-one that is in a set and has no token there adds 0.
+that the word has, in the third those of the document. Sets of these are kept as bits
+(`geodrift.kernels._bits`); a topic that is in a set and has no token there adds 0.
 """
 
 import numba

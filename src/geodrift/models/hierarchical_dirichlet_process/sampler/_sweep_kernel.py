@@ -11,103 +11,17 @@ import numpy as np
 
 from geodrift.kernels._random_streams import next_word, open_member
 from geodrift.kernels._set_sums import sum_of_products, sum_of_triples
-from geodrift.kernels._vector_draw import LANES, draw_place, last_place, set_entry
+from geodrift.kernels._vector_draw import LANES, draw_place, last_place, scaled_row, set_entry
+from geodrift.models.hierarchical_dirichlet_process.sampler._finish_kernel import finish_group
 from geodrift.models.hierarchical_dirichlet_process.sampler._small_topics import (
-    Real,
     Whole,
     draw_small,
     move_small,
     small_shares,
 )
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import (
-    next_row,
-    scales,
-)
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kernel import scales
 
 _TO_UNIT, _ONE, _ONE_BIT = np.float32(2.0**-63), np.float32(1.0), np.uint64(1)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _finish_group(
-    row: Whole,
-    i: Whole,
-    end: Whole,
-    last_row: Whole,
-    part: Whole,
-    places: np.ndarray,
-    words: np.ndarray,
-    topics: np.ndarray,
-    in_documents: np.ndarray,
-    word_topic: np.ndarray,
-    large: Whole,
-    of_words: np.ndarray,
-    of_documents: np.ndarray,
-    in_small: np.ndarray,
-    eta: np.float32,
-    in_part: np.ndarray,
-    masses: np.ndarray,
-    prior: Real,
-    scale: np.ndarray,
-    next_scale: np.ndarray,
-    weights: np.ndarray,
-    sums: np.ndarray,
-    shares: np.ndarray,
-    rest: Real,
-    of_small: tuple,
-    stream: np.uint64,
-) -> None:
-    """Sweep the rest of one group, from token ``i`` of ``row`` on."""
-    stride, blocks = in_part.shape[0], weights.shape[0] // LANES
-    sets, num_small, small = of_words.shape[1], in_small.shape[1], scale[large:]
-    word_sets, row_sets, row_counts = of_words.reshape(-1), of_documents.reshape(-1), in_small.reshape(-1)
-    while row < last_row:
-        own = in_documents[row]
-        for token in range(i, end):
-            word, topic = np.int64(words[token]), np.int64(topics[token])
-            at = word * stride
-            if topic < large:
-                own[topic] -= _ONE
-                word_topic[at + topic] -= 1
-                in_part[topic] -= 1.0
-                next_scale[topic] = scale[topic]
-                scale[topic] = masses[topic] / (prior + in_part[topic])
-                set_entry(weights, topic, own[topic] * scale[topic])
-            else:
-                rest += move_small(
-                    -1, topic - large, word, row, at + topic, of_words, of_documents, in_small, word_topic,
-                    *of_small, small, shares,
-                )  # fmt: skip
-            whole = np.float32(eta * rest)
-            whole += sum_of_products(word_sets, word * sets, sets, shares, word_topic, at + large)
-            whole += sum_of_triples(
-                row_sets, row * sets, sets, small, row_counts, row * num_small, word_topic, at + large, eta
-            )
-            set_entry(weights, large, whole / (eta + np.float32(word_topic[at + large])))
-            bits, stream = next_word(stream)
-            unit = np.float32(np.int64(bits >> _ONE_BIT)) * _TO_UNIT
-            topic = np.int64(draw_place(weights, word_topic, at, eta, blocks, unit, sums))
-            if not weights[topic] > 0.0:
-                topic = np.int64(last_place(weights, word_topic, at, eta, unit, large + 1))
-            if topic < large:
-                own[topic] += _ONE
-                word_topic[at + topic] += 1
-                in_part[topic] += 1.0
-                scale[topic] = next_scale[topic]
-                set_entry(weights, topic, own[topic] * scale[topic])
-                next_scale[topic] = masses[topic] / (prior + in_part[topic] + 1.0)
-            else:
-                bits, stream = next_word(stream)
-                drawn = draw_small(
-                    bits, whole, word, row, at + large, of_words, of_documents, in_small, word_topic, small,
-                    shares, eta,
-                )  # fmt: skip
-                topic = large + drawn
-                rest += move_small(
-                    1, drawn, word, row, at + topic, of_words, of_documents, in_small, word_topic, *of_small,
-                    small, shares,
-                )  # fmt: skip
-            topics[token] = topic
-        row, i, end = next_row(row + 1, last_row, part, places, in_documents, scale, weights)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -160,33 +74,50 @@ def sweep_two_groups(
     stream_a = open_member(family, phase * num_parts + group_a)
     stream_b = open_member(family, phase * num_parts + group_b)
     first_a, first_b = group_a * num_rows // num_parts, group_b * num_rows // num_parts
-    row_a, i, end_a = next_row(first_a, last_a, part_a, places, in_documents, scale_a, weights_a)
-    row_b, j, end_b = next_row(first_b, last_b, part_b, places, in_documents, scale_b, weights_b)
-    while row_a < last_a and row_b < last_b:
-        own_a, own_b = in_documents[row_a], in_documents[row_b]
+    numbers = in_documents.reshape(-1)
+    row_a, i, end_a, own_a = first_a - 1, np.int64(0), np.int64(0), np.int64(0)
+    row_b, j, end_b, own_b = first_b - 1, np.int64(0), np.int64(0), np.int64(0)
+    while True:
+        # The next document that has tokens of the part, and its topics' weights (alpha_k + n_dk) s_kb.
+        if i == end_a:
+            row_a += 1
+            while row_a < last_a and places[row_a, part_a] == places[row_a, part_a + 1]:
+                row_a += 1
+            if row_a < last_a:
+                i, end_a, own_a = places[row_a, part_a], places[row_a, part_a + 1], np.int64(row_a) * size
+                scaled_row(weights_a, numbers, own_a, scale_a, blocks)
+        if j == end_b:
+            row_b += 1
+            while row_b < last_b and places[row_b, part_b] == places[row_b, part_b + 1]:
+                row_b += 1
+            if row_b < last_b:
+                j, end_b, own_b = places[row_b, part_b], places[row_b, part_b + 1], np.int64(row_b) * size
+                scaled_row(weights_b, numbers, own_b, scale_b, blocks)
+        if row_a >= last_a or row_b >= last_b:
+            break
         for _ in range(min(end_a - i, end_b - j)):
             word_a, word_b = np.int64(words[i]), np.int64(words[j])
             at_a, at_b = word_a * stride, word_b * stride
             topic_a, topic_b = np.int64(topics[i]), np.int64(topics[j])
             if topic_a < large:
-                own_a[topic_a] -= _ONE
+                numbers[own_a + topic_a] -= _ONE
                 word_topic[at_a + topic_a] -= 1
                 in_a[topic_a] -= 1.0
                 next_a[topic_a] = scale_a[topic_a]
                 scale_a[topic_a] = masses_a[topic_a] / (prior_a + in_a[topic_a])
-                set_entry(weights_a, topic_a, own_a[topic_a] * scale_a[topic_a])
+                set_entry(weights_a, topic_a, numbers[own_a + topic_a] * scale_a[topic_a])
             else:
                 rest_a += move_small(
                     -1, topic_a - large, word_a, row_a, at_a + topic_a, of_words, of_documents, in_small,
                     word_topic, *of_small_a, small_a, shares_a,
                 )  # fmt: skip
             if topic_b < large:
-                own_b[topic_b] -= _ONE
+                numbers[own_b + topic_b] -= _ONE
                 word_topic[at_b + topic_b] -= 1
                 in_b[topic_b] -= 1.0
                 next_b[topic_b] = scale_b[topic_b]
                 scale_b[topic_b] = masses_b[topic_b] / (prior_b + in_b[topic_b])
-                set_entry(weights_b, topic_b, own_b[topic_b] * scale_b[topic_b])
+                set_entry(weights_b, topic_b, numbers[own_b + topic_b] * scale_b[topic_b])
             else:
                 rest_b += move_small(
                     -1, topic_b - large, word_b, row_b, at_b + topic_b, of_words, of_documents, in_small,
@@ -216,11 +147,11 @@ def sweep_two_groups(
             if not weights_b[topic_b] > 0.0:
                 topic_b = np.int64(last_place(weights_b, word_topic, at_b, eta, unit_b, large + 1))
             if topic_a < large:
-                own_a[topic_a] += _ONE
+                numbers[own_a + topic_a] += _ONE
                 word_topic[at_a + topic_a] += 1
                 in_a[topic_a] += 1.0
                 scale_a[topic_a] = next_a[topic_a]
-                set_entry(weights_a, topic_a, own_a[topic_a] * scale_a[topic_a])
+                set_entry(weights_a, topic_a, numbers[own_a + topic_a] * scale_a[topic_a])
                 next_a[topic_a] = masses_a[topic_a] / (prior_a + in_a[topic_a] + 1.0)
             else:
                 bits_a, stream_a = next_word(stream_a)
@@ -234,11 +165,11 @@ def sweep_two_groups(
                     *of_small_a, small_a, shares_a,
                 )  # fmt: skip
             if topic_b < large:
-                own_b[topic_b] += _ONE
+                numbers[own_b + topic_b] += _ONE
                 word_topic[at_b + topic_b] += 1
                 in_b[topic_b] += 1.0
                 scale_b[topic_b] = next_b[topic_b]
-                set_entry(weights_b, topic_b, own_b[topic_b] * scale_b[topic_b])
+                set_entry(weights_b, topic_b, numbers[own_b + topic_b] * scale_b[topic_b])
                 next_b[topic_b] = masses_b[topic_b] / (prior_b + in_b[topic_b] + 1.0)
             else:
                 bits_b, stream_b = next_word(stream_b)
@@ -253,12 +184,8 @@ def sweep_two_groups(
                 )  # fmt: skip
             topics[i], topics[j] = topic_a, topic_b
             i, j = i + 1, j + 1
-        if i == end_a:
-            row_a, i, end_a = next_row(row_a + 1, last_a, part_a, places, in_documents, scale_a, weights_a)
-        if j == end_b:
-            row_b, j, end_b = next_row(row_b + 1, last_b, part_b, places, in_documents, scale_b, weights_b)
-    common = (places, words, topics, in_documents, word_topic, large, of_words, of_documents, in_small, eta)
+    common = (places, words, topics, numbers, word_topic, large, of_words, of_documents, in_small, eta)
     rest_of_a: tuple = (in_a, masses_a, prior_a, scale_a, next_a, weights_a, sums_a, shares_a, rest_a)
     rest_of_b: tuple = (in_b, masses_b, prior_b, scale_b, next_b, weights_b, sums_b, shares_b, rest_b)
-    _finish_group(row_a, i, end_a, last_a, part_a, *common, *rest_of_a, of_small_a, stream_a)
-    _finish_group(row_b, j, end_b, last_b, part_b, *common, *rest_of_b, of_small_b, stream_b)
+    finish_group(row_a, i, end_a, last_a, part_a, *common, *rest_of_a, of_small_a, stream_a)
+    finish_group(row_b, j, end_b, last_b, part_b, *common, *rest_of_b, of_small_b, stream_b)
