@@ -12,7 +12,7 @@ from geodrift.driver._timing import CHECKPOINTS, Paced, least_steps, of_checkpoi
 # anything by its plan yet.
 REVISION_SHARE = 0.75 * PILOT_SHARE
 TIMED_SHARE = 1 / 3  # of them, the last ones, are timed
-LEAST_TIMED = 1 / 4  # of them; where a pilot took more than the others it has told the same
+LEAST_TIMED = 1 / 4  # of them; where a pilot has taken more than the others it has told as much
 LEAST_SECONDS = 1.0  # that steps are timed for: less tells no more than a pilot
 
 
