@@ -163,7 +163,7 @@ def test_resume_goes_on_with_a_run_killed_in_its_pilot(geodrift_cli, inputs, tmp
 
     command = ["fit", "sam", inputs / "train.npz", "--run", tmp_path / "r", "--topics=2", "--steps=20"]
     with monkeypatch.context() as patch:
-        patch.setattr("geodrift.driver._fit.plan_of", dying)
+        patch.setattr("geodrift.driver._fit.plan_and_leg", dying)
         assert geodrift_cli(*command)[0] == 1
     assert not (tmp_path / "r" / "checkpoint").exists()
     status, _, err = geodrift_cli("resume", tmp_path / "r")

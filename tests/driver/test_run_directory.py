@@ -201,7 +201,7 @@ def test_dying_in_the_pilot_then_resuming_plans_as_was_asked(make_run, quiet, mo
 
     run, chains = make_run("run", pause=0.002, shares=Shares())
     with monkeypatch.context() as patch:
-        patch.setattr("geodrift.driver._fit.plan_of", dying)
+        patch.setattr("geodrift.driver._fit.plan_and_leg", dying)
         with pytest.raises(Killed):
             fit_to_run(chains, run, length, console=quiet)
     result = fit_to_run([FakeChain(pause=0.002, shares=Shares())], Run.open(run.path), console=quiet)

@@ -81,6 +81,20 @@ def test_seconds_and_the_steps_they_became_give_the_same_draws(case):
     assert next(iter(straight.values())).shape[1] >= len(plan.stored) > 0
 
 
+@each_model
+@pytest.mark.parametrize("first", [150, 200])
+def test_a_plan_made_anew_within_the_first_fifth_of_both_gives_the_draws_of_the_new_one(case, first):
+    revised, straight = chain_of(case), chain_of(case)
+    plans = [revised.shares.plan(total) for total in (first, 175)]
+    for plan, steps in zip(plans, (30, 70), strict=True):
+        revised.begin(plan)
+        revised.advance(np.array([steps]), store=False)
+    straight.begin(plans[1])
+    straight.advance(np.array([100]), store=False)
+    assert_same(revised.state(), straight.state())
+    assert_same(revised.draw(), straight.draw())
+
+
 @pytest.fixture
 def all_threads():
     """How many threads there are; a test that changes it leaves it so."""

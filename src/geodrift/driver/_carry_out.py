@@ -76,7 +76,7 @@ def carry_out(
             record.summarise(finished=False, metrics=loop.metrics, failure=str(error))
             raise
         loop.stopped_by = stop.number
-        record.checkpoint(plan)
+        record.checkpoint(loop.plan)
         record.summarise(finished=loop.done, metrics=loop.metrics)
         return loop
 

@@ -78,7 +78,10 @@ class Chain(abc.ABC):
 
     @abc.abstractmethod
     def begin(self, plan: Plan) -> None:
-        """Take note of the plan: before the first step under it, and again where it was extended."""
+        """Take note of the plan: before the first step under it, and again where it was extended or revised.
+
+        One that is revised is another from within the first `PILOT_SHARE` of both on (see `Plan.pilot_ends`).
+        """
 
     def prepare(self) -> None:  # noqa: B027  most chains have nothing to do
         """What can be done before the first step, side by side with other chains."""

@@ -19,6 +19,7 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._preparation import prepare
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
+from geodrift.driver._revision import revision_of
 from geodrift.driver._run import Run
 from geodrift.driver._timing import steps_in
 
@@ -66,7 +67,18 @@ def plan_of(
     tell: Callable[[str], object] | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Plan:
-    """The plan of a run that begins.
+    """The plan of a run that begins; see `plan_and_leg`, of which this is the first."""
+    return plan_and_leg(chains, length, tell, look)[0]
+
+
+def plan_and_leg(
+    chains: Sequence[Chain],
+    length: Length,
+    tell: Callable[[str], object] | None = None,
+    look: Callable[[], object] = lambda: None,
+    note: Callable[[Plan], object] = lambda plan: None,
+) -> tuple[Plan, Leg]:
+    """The plan of a run that begins, and where it is made anew if it is of a time.
 
     Seconds are shared by the chains, which take turns.
 
@@ -75,6 +87,7 @@ def plan_of(
         length: Of the run.
         tell: Called with a line where a run cannot be as short as was asked.
         look: Called now and then while the chains are timed; it may raise an exception that ends it.
+        note: Called with the plan where it was made anew.
 
     Raises:
         ValueError: Not exactly one of seconds and steps is given, or it is not positive.
@@ -87,16 +100,18 @@ def plan_of(
     began, shares = time.perf_counter(), chains[0].shares
     prepare(chains)
     look()
-    if steps is None:
-        prepared = time.perf_counter() - began
-        steps, num_draws, needed = steps_in(seconds - prepared, chains, kept=True, look=look)
-        shares, needed = shares._replace(num_draws=num_draws), prepared + needed
-        if tell is not None and needed > LATE * seconds:
-            tell(
-                f"no run is as short as {seconds:g} s here: this one takes about {needed:.0f} s; fewer"
-                " chains, or a smaller model, take less"
-            )
-    return shares.plan(steps)
+    if steps is not None:
+        return shares.plan(steps), WHOLE
+    prepared = time.perf_counter() - began
+    paced = steps_in(seconds - prepared, chains, kept=True, look=look)
+    needed = prepared + paced.seconds
+    if tell is not None and needed > LATE * seconds:
+        tell(
+            f"no run is as short as {seconds:g} s here: this one takes about {needed:.0f} s; fewer"
+            " chains, or a smaller model, take less"
+        )
+    plan = shares._replace(num_draws=paced.num_draws).plan(paced.steps)
+    return plan, Leg(revision=revision_of(chains, paced, began + seconds, note))
 
 
 def sampled(chains: Sequence[Chain], steps: int, *, verbose: bool = False) -> dict[str, np.ndarray]:
@@ -145,9 +160,12 @@ def fit_to_run(
         if record.resumed:
             plan, leg = _extended(record, length)
         else:
-            plan, leg = _planned(record, length, view.tell, look), WHOLE
-        run.update_config(plan=plan.as_dict())
+            plan, leg = _planned(record, length, view.tell, look, note)
+        note(plan)
         return plan, leg
+
+    def note(plan: Plan) -> None:
+        run.update_config(plan=plan.as_dict())
 
     began = time.monotonic()
     try:
@@ -167,8 +185,12 @@ def fit_to_run(
 
 
 def _planned(
-    record: Record, length: Length | None, tell: Callable[[str], object], look: Callable[[], object]
-) -> Plan:
+    record: Record,
+    length: Length | None,
+    tell: Callable[[str], object],
+    look: Callable[[], object],
+    note: Callable[[Plan], object],
+) -> tuple[Plan, Leg]:
     run = record.run
     if length is None and "request" in run.config:
         length = Length(**run.config["request"])
@@ -176,7 +198,7 @@ def _planned(
         raise InputError(f"run {run.path} has no plan; say how long with --seconds or --steps")
     # The pilot takes a while: a run killed in it is planned by what was asked for.
     run.update_config(request=length._asdict())
-    return plan_of(record.chains, length, tell, look)
+    return plan_and_leg(record.chains, length, tell, look, note)
 
 
 def _extended(record: Record, length: Length | None) -> tuple[Plan, Leg]:

@@ -3,17 +3,23 @@
 import time
 from typing import NamedTuple
 
+from geodrift.driver._revision import Revision
+
 
 class Leg(NamedTuple):
-    """Where a call ends: at a step, after a time, or with the plan. No draw depends on it.
+    """Where a call ends, at a step, after a time, or with the plan, and where it makes the plan anew.
+
+    The draws are a function of the plan that there is at the end.
 
     Attributes:
         until: The count at which each chain rests; None: the plan's end.
         seconds: The time after which all of them rest, from the first step; None: whatever it takes.
+        revision: Where the plan is made anew; None: nowhere.
     """
 
     until: int | None = None
     seconds: float | None = None
+    revision: Revision | None = None
 
     def end(self, total: int) -> int:
         """The count at which a chain rests under a plan of ``total`` steps, if the time suffices."""

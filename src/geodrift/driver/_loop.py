@@ -11,6 +11,7 @@ from geodrift.driver._pace import Pace
 from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
+from geodrift.driver._revision import Revision
 
 Observer = Callable[[int, Chunk, Plan], object]
 """Called after each chunk with the number of its chain and the plan; True ends the loop."""
@@ -21,7 +22,7 @@ class Loop:
 
     Args:
         chains: They take turns, a chunk of steps each.
-        plan: Of every one of them.
+        plan: Of every one of them; where the leg has a revision, until that.
         record: The run directory, or None.
         memory: Draws that are kept in memory, or None.
         view: What a person sees, or None.
@@ -42,6 +43,7 @@ class Loop:
     ) -> None:
         self.chains, self.plan, self.leg = chains, plan, leg
         self.record, self.memory, self.view, self.observer = record, memory, view, observer
+        self._paces = [Pace() for _ in chains]
         self.stopped_by: int | None = None  # number of the signal that ended it early
         self.metrics: dict[str, float] = {}  # of the first chain's last chunk
         self.interrupted = False
@@ -53,20 +55,12 @@ class Loop:
         Raises:
             SamplingError: A chain failed; draws of other chains are kept.
         """
-        end, began = self.leg.end(self.plan.total), time.monotonic()
-        runs = dict(enumerate(chunks(chain, self.plan, end) for chain in self.chains))
+        began = time.monotonic()
         try:
-            while runs and not self.ended and not _is_set(stop) and not self.leg.is_over(began):
-                for index in list(runs):
-                    chunk = next(runs[index], None)
-                    if chunk is None:
-                        del runs[index]
-                    else:
-                        self._take(index, chunk)
-                    if self.ended or _is_set(stop):
-                        break
-                if self.record is not None and self.record.due:
-                    self.record.checkpoint(self.plan)
+            if self.leg.revision is not None:
+                self._revise(self.leg.revision, stop, began)
+            end = self.leg.end(self.plan.total)
+            self._carry(end, stop, began)
             self.interrupted = _is_set(stop) and any(chain.count < end for chain in self.chains)
         finally:
             for chain in self.chains:
@@ -76,6 +70,36 @@ class Loop:
     def done(self) -> bool:
         """Whether every chain has taken the steps of the plan."""
         return all(chain.count >= self.plan.total for chain in self.chains)
+
+    def _carry(self, end: int, stop: threading.Event | None, began: float) -> float:
+        """Carry all chains to a count, unless something ends the loop before; the seconds within steps."""
+        spent, runs = 0.0, {}
+        for index, chain in enumerate(self.chains):
+            runs[index] = chunks(chain, self.plan, end, self._paces[index])
+        while runs and not self.ended and not _is_set(stop) and not self.leg.is_over(began):
+            for index in list(runs):
+                begun = time.perf_counter()
+                chunk = next(runs[index], None)
+                spent += time.perf_counter() - begun
+                if chunk is None:
+                    del runs[index]
+                else:
+                    self._take(index, chunk)
+                if self.ended or _is_set(stop):
+                    break
+            if self.record is not None and self.record.due:
+                self.record.checkpoint(self.plan)
+        return spent
+
+    def _revise(self, revision: Revision, stop: threading.Event | None, began: float) -> None:
+        """Carry all chains to where the plan is made anew, and take the new one."""
+        self._carry(revision.begin, stop, began)
+        work = sum(chain.work() for chain in self.chains)
+        spent = self._carry(revision.end, stop, began)
+        # The next checkpoint has the new plan; a run that is killed before it goes on by the old one.
+        if not self.ended and all(chain.count == revision.end for chain in self.chains):
+            done = sum(chain.work() for chain in self.chains) - work
+            self.plan = revision.plan(spent / max(done, 1e-9))
 
     def _take(self, index: int, chunk: Chunk) -> None:
         if self.memory is not None:
@@ -95,7 +119,7 @@ class Loop:
             self.ended = self.observer(index, chunk, self.plan) is True
 
 
-def chunks(chain: Chain, plan: Plan, end: int | None = None) -> Iterator[Chunk]:
+def chunks(chain: Chain, plan: Plan, end: int | None = None, pace: Pace | None = None) -> Iterator[Chunk]:
     """Carry one chain through a plan, from where it stands, in chunks of about half a second.
 
     The draws do not depend on where the chunks are cut. The last chunk is the one that has a failure.
@@ -104,9 +128,10 @@ def chunks(chain: Chain, plan: Plan, end: int | None = None) -> Iterator[Chunk]:
         chain: The chain.
         plan: What happens at each step.
         end: The count to stop at, if that is before the plan's end.
+        pace: What is known of the chain's pace, if it was carried before.
     """
     chain.begin(plan)
-    pace, end = Pace(), plan.total if end is None else end
+    pace, end = pace or Pace(), plan.total if end is None else end
     while chain.count < end:
         before, begun = chain.count, time.perf_counter()
         wanted = chain.agreed(min(pace.steps, end - before))

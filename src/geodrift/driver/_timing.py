@@ -9,7 +9,7 @@ import numpy as np
 
 from geodrift.driver._chain import Chain
 from geodrift.driver._pace import CHUNK_SECONDS
-from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS
+from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS, Shares
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
 
 # Of the time that a pilot takes, so that its steps are surely less than `PILOT_SHARE` of the plan's.
@@ -29,11 +29,15 @@ class Paced(NamedTuple):
         steps: Of the whole run, at least five times those of the pilot (see `Plan.pilot_ends`).
         num_draws: Those that the chain's shares ask for, or fewer.
         seconds: The time that all chains take for them; more than was given where a run cannot be so short.
+        of_draws: Of that, the time of the draws of one chain, as many as were asked for.
+        of_checkpoint: Of that, the time of one checkpoint of all chains; 0: there are none.
     """
 
     steps: int
     num_draws: int
     seconds: float
+    of_draws: float
+    of_checkpoint: float
 
 
 def steps_in(
@@ -82,15 +86,38 @@ def steps_in(
         begun, work = time.perf_counter(), chain.work()
         _advance(chain, last, of_step, look)
         spent, done = spent + time.perf_counter() - begun, done + chain.work() - work
-    pace, others = spent / max(done, 1e-9), math.ceil((first.count - before) * (1 / PILOT_SHARE - 1))
-    left = seconds - (_of_checkpoints(chains, seconds) if kept else 0.0)
-    left = (left - (time.perf_counter() - started)) / number - of_draws
-    steps = first.count + max(others, first.steps_within(left, pace))
+    of_checkpoint = _of_checkpoint(chains) if kept else 0.0
+    left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
+    left = (left - (time.perf_counter() - started)) / number
+    shares, least = first.shares._replace(num_draws=num_draws), least_steps(first.count - before)
+    more, beyond = steps_left(first, shares, least, left, of_draws, spent / max(done, 1e-9))
+    return Paced(first.count + more, num_draws, seconds + number * beyond, of_draws, of_checkpoint)
+
+
+def least_steps(taken: int) -> int:
+    """Steps that follow on these in any case, as what was taken is at most `PILOT_SHARE` of a plan."""
+    return math.ceil(taken * (1 / PILOT_SHARE - 1))
+
+
+def steps_left(
+    chain: Chain, shares: Shares, least: int, left: float, of_draws: float, pace: float
+) -> tuple[int, float]:
+    """How many more steps a chain takes, and the time by which they are beyond what is left.
+
+    Args:
+        chain: It stands before its first draw.
+        shares: How its run is divided.
+        least: Steps that it takes in any case.
+        left: Time for its steps and draws.
+        of_draws: Time of as many draws as its shares ask for.
+        pace: Seconds of a unit of `Chain.work`.
+    """
+    left -= of_draws
+    steps = chain.count + max(least, chain.steps_within(left, pace))
     # There may be some more draws than were asked for.
-    surplus = len(first.shares._replace(num_draws=num_draws).plan(steps).stored) / num_draws - 1
-    more = max(others, first.steps_within(left - surplus * of_draws, pace))
-    beyond = _seconds_of(first, more, pace) - (left - surplus * of_draws)
-    return Paced(first.count + more, num_draws, seconds + number * max(0.0, beyond))
+    left -= of_draws * (len(shares.plan(steps).stored) / shares.num_draws - 1)
+    more = max(least, chain.steps_within(left, pace))
+    return more, max(0.0, _seconds_of(chain, more, pace) - left)
 
 
 def _seconds_of(chain: Chain, steps: int, pace: float) -> float:
@@ -147,10 +174,14 @@ def _draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:
     return fewer, of_all * fewer / number
 
 
-def _of_checkpoints(chains: Sequence[Chain], seconds: float) -> float:
-    """The time that the checkpoints of a run take."""
+def _of_checkpoint(chains: Sequence[Chain]) -> float:
+    """The time that a checkpoint of all chains takes."""
     began = time.perf_counter()
     arrays = chains[0].state().values()
     of_chain = time.perf_counter() - began + sum(array.nbytes for array in arrays) / STORAGE_RATE
-    of_one = len(chains) * of_chain
-    return CHECKPOINTS * of_one + seconds * min(CHECKPOINT_SHARE, of_one / CHECKPOINT_SECONDS)
+    return len(chains) * of_chain
+
+
+def of_checkpoints(of_one: float, seconds: float, certain: int) -> float:
+    """The time that checkpoints take: some that there are in any case, and those now and then."""
+    return certain * of_one + seconds * min(CHECKPOINT_SHARE, of_one / CHECKPOINT_SECONDS)
