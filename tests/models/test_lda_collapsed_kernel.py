@@ -6,7 +6,10 @@ import pytest
 from geodrift.kernels._bits import BITS
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import LANES, padded
-from geodrift.models.hierarchical_dirichlet_process.sampler._sweeps import sweeps_with_small_topics
+from geodrift.models.hierarchical_dirichlet_process.sampler._sweeps import (
+    SplitCounts,
+    sweeps_with_small_topics,
+)
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_sweeps import sparse_gibbs_sweeps
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import collapsed_gibbs_sweeps
@@ -49,8 +52,8 @@ class Problem:
             blocks = range(0, numbers.shape[1] - self.form, BITS)
             small = [min(max(len(self.alpha) - self.form - at, 0), BITS) for at in blocks]
             of_words = np.array([[(1 << number) - 1 for number in small]] * WORDS, np.uint64)
-            split = numbers, of_words, in_parts, self.form
-            sweeps_with_small_topics(*common, *split, *more[1:], sweeps=1, streams=streams)
+            split = SplitCounts(numbers, of_words, in_parts, self.form)
+            sweeps_with_small_topics(*common, split, *more[1:], sweeps=1, streams=streams)
         elif self.form == "dense":
             collapsed_gibbs_sweeps(*common, numbers, *more, sweeps=1, streams=streams)
         else:

@@ -173,8 +173,10 @@ class WeightedGibbs(CollapsedGibbs):
                 f"the chain came to {number} topics, and an assignment holds at most {MOST_TOPICS}: give a "
                 "smaller weight_concentration, or a larger topic_word_prior"
             )
+        had = self.counts.num_topics
         self.counts.keep(occupied, number)
         if (occupied != np.arange(len(occupied))).any():
-            places = np.zeros(occupied.max() + 1, self.assignments.dtype)
+            # Documents that have not been seen have no topics, and any number stands there.
+            places = np.zeros(had, self.assignments.dtype)
             places[occupied] = np.arange(len(occupied))
             self.assignments = places[self.assignments]

@@ -1,6 +1,6 @@
 """Draws of the tokens of two groups of documents, the large topics by vectors and the small ones by sets.
 
-As `latent_dirichlet_allocation.collapsed_gibbs._kernel`, which says why there are two groups. The place after
+As LDA's kernel of two groups, which says why there are two. The place after
 the large topics stands for all small ones together (see `_small_topics`); where it is drawn, one of them is.
 What a token needs of these is written out where it is used: a function that is inlined with its arrays counts
 their references at every token.

@@ -1,8 +1,10 @@
 """Exact draws of topic assignments, of which many topics are small, on threads.
 
-The law, and what threads do, is that of `latent_dirichlet_allocation.collapsed_gibbs._sweeps`; only the sums
-over topics are made otherwise (see `_small_topics`).
+The law, and what threads do, is that of LDA's `collapsed_gibbs_sweeps`; only the sums over topics are made
+otherwise (see `_small_topics`).
 """
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -58,30 +60,31 @@ def _sweep_minibatch(
             else:
                 in_small[row, topic - large] += 1
                 put(of_documents, row, topic - large)
+    of_tokens: tuple = (places, token_words, topics, in_documents, word_topic)
+    of_small: tuple = (large, of_words, of_documents, in_small, doc_topic_prior, prior)
+    of_parts: tuple = (in_parts, masses, part_priors, family)
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
-            sweep_two_groups(
-                pair,
-                phase,
-                places,
-                token_words,
-                topics,
-                in_documents,
-                word_topic,
-                large,
-                of_words,
-                of_documents,
-                in_small,
-                doc_topic_prior,
-                prior,
-                in_parts,
-                masses,
-                part_priors,
-                family,
-            )
+            sweep_two_groups(pair, phase, *of_tokens, *of_small, *of_parts)
     for row in numba.prange(num_rows):
         begin, end = places[row, 0], places[row, num_parts]
         assignments[starts[row] : starts[row] + end - begin] = topics[begin:end]
+
+
+class SplitCounts(NamedTuple):
+    """Counts of words and topics, the large topics first.
+
+    Attributes:
+        word_topic: N_kw, int32, in rows of more than ``large`` numbers.
+        of_words: The small topics that each word has, as bits; others may be among them.
+        in_parts: N_kb, the sums of ``word_topic`` over the words of each part, float64.
+        large: The number of large topics; the others are small.
+    """
+
+    word_topic: Int[np.ndarray, "V Kp"]
+    of_words: UInt64[np.ndarray, "V B"]
+    in_parts: Float[np.ndarray, "P Kp"]
+    large: int
 
 
 _sweep_forms = TwoForms(_sweep_minibatch, worth_threads=50_000)
@@ -92,10 +95,7 @@ def sweeps_with_small_topics(
     starts: Int[np.ndarray, " S"],
     bounds: Int[np.ndarray, " bound"],
     assignments: UInt[np.ndarray, " n"],
-    word_topic: Int[np.ndarray, "V Kp"],
-    of_words: UInt64[np.ndarray, "V B"],
-    in_parts: Float[np.ndarray, "P Kp"],
-    large: int,
+    counts: SplitCounts,
     masses: Float[np.ndarray, "P K"],
     doc_topic_prior: Float[np.ndarray, " K"],
     prior: float,
@@ -103,29 +103,24 @@ def sweeps_with_small_topics(
     sweeps: int,
     streams: Family,
 ) -> None:
-    """As `collapsed_gibbs_sweeps`, whose arguments these are, and two more.
+    """As `collapsed_gibbs_sweeps`, with other counts.
 
     Args:
         batch: Documents that have assignments; each row's words increase.
         starts: The place in ``assignments`` at which each document's tokens begin.
         bounds: Words at which the parts of the vocabulary begin, and V.
         assignments: z of all tokens of the corpus, in the order of the entries.
-        word_topic: N_kw, int32, in rows of more than ``large`` numbers.
-        of_words: The small topics that each word has, as bits; others may be among them.
-        in_parts: N_kb, the sums of ``word_topic`` over the words of each part, float64.
-        large: The number of large topics, which come first; the others are small.
+        counts: Of all documents, changed in place.
         masses: rho, the probability of each part in each topic, float64; 0: no token goes to the topic.
         doc_topic_prior: alpha, float32.
         prior: eta, each word's Dirichlet parameter.
         sweeps: Number of sweeps over each document.
         streams: Random streams of the sweeps.
     """
+    word_topic, of_words, in_parts, large = counts
     rows, small = len(batch.documents), word_topic.shape[1] - large
     # Few documents have a small topic: of the others nothing is written, which takes no memory.
-    in_documents, in_small = (
-        np.zeros((rows, padded(large + 1)), np.float32),
-        np.zeros((rows, small), np.int32),
-    )
+    in_small = np.zeros((rows, small), np.int32)
     _sweep_forms(
         sweeps * batch.num_tokens,
         batch.indptr,
@@ -138,7 +133,7 @@ def sweeps_with_small_topics(
         of_words,
         in_parts,
         large,
-        in_documents,
+        np.zeros((rows, padded(large + 1)), np.float32),
         np.zeros((rows, -(-small // BITS)), np.uint64),
         in_small,
         masses,

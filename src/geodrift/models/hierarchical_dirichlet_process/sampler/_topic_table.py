@@ -7,7 +7,10 @@ from jaxtyping import Int, UInt
 
 from geodrift.kernels._bits import BITS, above_zero
 from geodrift.kernels._vector_draw import padded
-from geodrift.models.hierarchical_dirichlet_process.sampler._sweeps import sweeps_with_small_topics
+from geodrift.models.hierarchical_dirichlet_process.sampler._sweeps import (
+    SplitCounts,
+    sweeps_with_small_topics,
+)
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import CountTable
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch, TokenSource
 
@@ -50,8 +53,8 @@ class TopicTable(CountTable):
         self.take_note()
 
     def sweep(self, batch: Minibatch, starts: Any, assignments: Any, *arguments: Any, **named: Any) -> None:
-        counts = self.word_topic, self.of_words, self.in_parts, self.large
-        sweeps_with_small_topics(batch, starts, self.bounds, assignments, *counts, *arguments, **named)
+        counts = SplitCounts(self.word_topic, self.of_words, self.in_parts, self.large)
+        sweeps_with_small_topics(batch, starts, self.bounds, assignments, counts, *arguments, **named)
 
     def keep(self, topics: Int[np.ndarray, " O"], number: int) -> None:
         """Number some topics, by decreasing size, from 0 on, and make room for ``number`` of them.
