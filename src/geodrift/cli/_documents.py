@@ -24,7 +24,7 @@ def documents(
 ) -> None:
     """Print the documents in which each topic, or other component, has most of the words."""
     from geodrift.cli._waiting import Waiting
-    from geodrift.data import check_fields
+    from geodrift.data._documents import check_fields
     from geodrift.driver import Run
     from geodrift.models import model_of
     from geodrift.models.kit import corpus_of

@@ -134,7 +134,7 @@ def _identities(table: Any, numbers: Any) -> list["Document"]:
 
 def _chosen_fields(typed: str, known: list[str]) -> list[str]:
     """The fields that were asked for."""
-    from geodrift.data import check_fields
+    from geodrift.data._documents import check_fields
 
     if typed in ("all", "none"):
         return known if typed == "all" else []

@@ -9,7 +9,6 @@ from geodrift.data._corpus import describe as describe
 from geodrift.data._demo import demo_corpus as demo_corpus
 from geodrift.data._documents import Document as Document
 from geodrift.data._documents import DocumentTable as DocumentTable
-from geodrift.data._documents import check_fields as check_fields
 from geodrift.data._formats import counts_format as counts_format
 from geodrift.data._formats import read_counts_file as read_counts_file
 from geodrift.data._sources import Source as Source

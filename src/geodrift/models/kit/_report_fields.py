@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from geodrift._errors import InputError
-from geodrift.data import DocumentTable, check_fields
+from geodrift.data import DocumentTable
+from geodrift.data._documents import check_fields
 from geodrift.models.kit._groups import Groups, groups_of
 
 TITLES = ("title", "headline", "subject", "name")
