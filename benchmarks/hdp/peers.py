@@ -4,12 +4,13 @@
 
 COUNTS is a folder with train-counts.npz and test-counts.npz, [documents, words]. Both programs have eta 0.01,
 one thread, and what they have by default besides; tomotopy begins with 2 topics by default, geodrift with
-`FIRST`; each also begins with as many as the other. The clock is that of the processor, so that a busy machine hardly counts. It
-begins after the documents are in memory (and geodrift's code is compiled) and before anything is learnt from
-them: geodrift's factorisation is included. At each mark the present state, one draw, is scored by completion
-of test documents: geodrift's with alpha_0 beta as the document prior; tomotopy's with its own alpha shared
-out as its topics' tokens are, and with the best of `SCALES` in the place of its alpha, chosen on the test
-documents. The file is written after every state, and a later call goes on with the seeds that it lacks.
+`FIRST`; each also begins with as many as the other. The clock is that of the processor, so that a busy
+machine hardly counts. It begins after the documents are in memory (and geodrift's code is compiled) and
+before anything is learnt from them: geodrift's factorisation is included. At each mark the present state, one
+draw, is scored by completion of test documents: geodrift's with alpha_0 beta as the document prior;
+tomotopy's with its own alpha shared out as its topics' tokens are, and with the best of `SCALES` in the place
+of its alpha, chosen on the test documents. The file is written after every state, and a later call goes on
+with the seeds that it lacks.
 """
 
 import argparse
