@@ -106,7 +106,7 @@ def test_verify_says_what_was_checked_and_what_cannot_be_repaired(geodrift_cli, 
     status, told, _ = geodrift_cli("verify", copy)
     assert status == 0
     assert "every file is as it was written; " in told
-    assert "draws of each of 2 chain(s)" in told
+    assert "draws of each of 2 chains" in told
     (copy / "draws.zarr" / "posterior" / "topics" / "c" / "0" / "0" / "0" / "0").unlink()
     before = contents(copy)
     status, told, _ = geodrift_cli("verify", copy, "--repair")
