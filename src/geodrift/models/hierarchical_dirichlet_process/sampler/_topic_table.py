@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 from jaxtyping import Int, UInt
 
@@ -17,11 +18,29 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 LARGE = (
     0.0005  # share of the tokens from which a topic is large: most of its words are those of other topics too
 )
+SPARE = 1.25  # a table is made for so many times as many topics as there are, so that few passes need another
 
 
 def filled(large: int) -> int:
     """So many topics, and as many more as fill vectors, but for the place that all small ones have."""
     return padded(large + 1) - 1
+
+
+@numba.njit(cache=True)
+def renumber(counts: np.ndarray, topics: np.ndarray, into: np.ndarray) -> None:
+    """Write the counts of some topics to the first places of each row, and zeros to the others.
+
+    Args:
+        counts: N_kw, [V, K], int32.
+        topics: Their numbers so far.
+        into: [V, K'], int32; it may be ``counts``.
+    """
+    row = np.empty(topics.shape[0], np.int32)
+    for word in range(counts.shape[0]):
+        for place in range(topics.shape[0]):
+            row[place] = counts[word, topics[place]]
+        into[word, : topics.shape[0]] = row
+        into[word, topics.shape[0] :] = 0
 
 
 class TopicTable(CountTable):
@@ -37,7 +56,8 @@ class TopicTable(CountTable):
 
     def __init__(self, source: TokenSource, num_topics: int, bounds: Int[np.ndarray, " bound"]) -> None:
         super().__init__(source, num_topics, bounds)
-        self._make_room(num_topics, num_topics)
+        self.large = filled(num_topics)
+        self._make_room()
         self.take_note()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -63,10 +83,13 @@ class TopicTable(CountTable):
             topics: Their numbers so far; no other topic has a token.
             number: At least as many.
         """
-        word_topic, in_parts, kept = self.word_topic, self.in_parts, slice(len(topics))
-        sizes = in_parts[:, topics].sum(axis=0)
-        self._make_room(number, int(np.count_nonzero(sizes >= LARGE * sizes.sum())))
-        self.word_topic[:, kept], self.in_parts[:, kept] = word_topic[:, topics], in_parts[:, topics]
+        word_topic, in_parts = self.word_topic, self.in_parts[:, topics]
+        sizes = in_parts.sum(axis=0)
+        self.num_topics, self.large = number, filled(int(np.count_nonzero(sizes >= LARGE * sizes.sum())))
+        self._make_room()
+        renumber(word_topic, topics, self.word_topic)
+        self.in_parts[:] = 0.0
+        self.in_parts[:, : len(topics)] = in_parts
         self.take_note()
 
     def take_note(self) -> None:
@@ -75,9 +98,10 @@ class TopicTable(CountTable):
         self.of_words = np.zeros((len(self.word_topic), -(-small // BITS)), np.uint64)
         above_zero(self.word_topic, self.large, self.of_words)
 
-    def _make_room(self, number: int, large: int) -> None:
-        """Tables of zeros for so many topics."""
-        self.num_topics, self.large = number, filled(large)
-        size = max(padded(number), self.large + 1)
-        self.word_topic = np.zeros((len(self.word_topic), size), np.int32)
-        self.in_parts = np.zeros((len(self.in_parts), size))
+    def _make_room(self) -> None:
+        """See that the tables have places for all topics; what stands there is not said."""
+        size = max(padded(self.num_topics), self.large + 1)
+        if not size <= self.word_topic.shape[1] <= SPARE**2 * size:
+            size = padded(int(SPARE * size))
+            self.word_topic = np.zeros((len(self.word_topic), size), np.int32)
+            self.in_parts = np.zeros((len(self.in_parts), size))
