@@ -9,6 +9,7 @@ import numpy as np
 
 from geodrift.kernels._gathered_draw import list_entry
 from geodrift.kernels._lanes import add_in_vector, prefetch, read_lanes, with_lane, write_lanes
+from geodrift.kernels._uncounted import uncounted
 from geodrift.kernels._vector_draw import LANES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sparse_draw import VISIT, draw
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._word_visits import (
@@ -139,6 +140,50 @@ def _sweep_visit(
 
 
 @numba.njit(cache=True, error_model="numpy")
+def _sweep_words(
+    first_word: int,
+    last_word: int,
+    of_tokens: tuple,
+    of_words: tuple,
+    of_part: tuple,
+    work: tuple,
+    part_prior: float,
+    prior: float,
+    stream: np.uint64,
+) -> None:
+    """As `sweep_group`, with its work space."""
+    offsets, rows, entries, begins, blocks, topics, numbers = uncounted(of_tokens)
+    vocabulary, row_begins, row_topics, row_counts, row_sizes = uncounted(of_words)
+    in_part, masses, alpha = uncounted(of_part)
+    (
+        least, bound, smooth, scale, products, word_numbers, place, upto, sums, visit_topics, visit_priors
+    ) = uncounted(work)  # fmt: skip
+    num_topics, small, renewed = masses.shape[0], np.float32(prior), -(2**62)
+    for item in range(first_word, last_word):
+        word = vocabulary[item]
+        row, size, end = row_begins[word], int(row_sizes[word]), offsets[item + 1]
+        if offsets[item] == end:
+            continue
+        open_word(row, size, row_topics, row_counts, place, word_numbers, products, scale, small)
+        for first in range(offsets[item], end, VISIT):
+            last = min(first + VISIT, end)
+            if first - renewed > max(RENEWED, num_topics):
+                set_bounds(in_part, masses, part_prior, alpha, prior, least, bound, smooth)
+                renewed = first
+            visit: tuple = (row_topics, row_counts, place)
+            of_visit: tuple = (alpha, visit_topics, visit_priors)
+            size = take_out(first, last, entries, topics, row, size, *visit, *of_visit)
+            stream = _sweep_visit(
+                first, last, rows, entries, begins, blocks, topics, numbers, row, size, row_topics,
+                row_counts, visit_topics, visit_priors, word_numbers, products, scale, sums, upto, in_part,
+                masses, part_prior, alpha, prior, least, bound, smooth, stream,
+            )  # fmt: skip
+            size = put_back(last - first, visit_topics, row, size, *visit)
+        row_sizes[word] = size
+        close_word(row, size, row_topics, word_numbers, products, scale, small)
+
+
+@numba.njit(cache=True, error_model="numpy")
 def sweep_group(
     first_word: int,
     last_word: int,
@@ -162,32 +207,15 @@ def sweep_group(
     stream: np.uint64,
 ) -> None:
     """Sweep over a group's tokens of the words from ``first_word`` to ``last_word`` of the vocabulary."""
-    num_topics, small, renewed = masses.shape[0], np.float32(prior), -(2**62)
+    num_topics, small = masses.shape[0], np.float32(prior)
     least, bound, smooth = np.empty(num_topics), np.empty(num_topics), np.empty(num_topics)
     scale = (masses / (part_prior + in_part[:num_topics])).astype(np.float32)
     products, word_numbers = scale * small, np.zeros(num_topics, np.float32)
     place, upto = np.zeros(num_topics, np.int64), np.empty(num_topics)
     sums = np.empty(num_topics + 2 * LANES, np.float32)
-    visit_topics, visit_priors = np.zeros(VISIT, np.int32), np.zeros(VISIT, np.float32)
-    for item in range(first_word, last_word):
-        word = vocabulary[item]
-        row, size, end = row_begins[word], int(row_sizes[word]), offsets[item + 1]
-        if offsets[item] == end:
-            continue
-        open_word(row, size, row_topics, row_counts, place, word_numbers, products, scale, small)
-        for first in range(offsets[item], end, VISIT):
-            last = min(first + VISIT, end)
-            if first - renewed > max(RENEWED, num_topics):
-                set_bounds(in_part, masses, part_prior, alpha, prior, least, bound, smooth)
-                renewed = first
-            visit: tuple = (row_topics, row_counts, place)
-            of_visit: tuple = (alpha, visit_topics, visit_priors)
-            size = take_out(first, last, entries, topics, row, size, *visit, *of_visit)
-            stream = _sweep_visit(
-                first, last, rows, entries, begins, blocks, topics, numbers, row, size, row_topics,
-                row_counts, visit_topics, visit_priors, word_numbers, products, scale, sums, upto, in_part,
-                masses, part_prior, alpha, prior, least, bound, smooth, stream,
-            )  # fmt: skip
-            size = put_back(last - first, visit_topics, row, size, *visit)
-        row_sizes[word] = size
-        close_word(row, size, row_topics, word_numbers, products, scale, small)
+    of_visit: tuple = (np.zeros(VISIT, np.int32), np.zeros(VISIT, np.float32))
+    of_tokens: tuple = (offsets, rows, entries, begins, blocks, topics, numbers)
+    of_words: tuple = (vocabulary, row_begins, row_topics, row_counts, row_sizes)
+    work: tuple = (least, bound, smooth, scale, products, word_numbers, place, upto, sums, *of_visit)
+    of_part: tuple = (in_part, masses, alpha)
+    _sweep_words(first_word, last_word, of_tokens, of_words, of_part, work, part_prior, prior, stream)
