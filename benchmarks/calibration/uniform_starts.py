@@ -25,7 +25,7 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
 DRAWS = 25
 
 
-def flat(counts, num_topics, seed):
+def flat(counts, num_topics, seed, given=None):
     """Topics that say nothing: assignments given them are uniform."""
     return np.full((counts.shape[1], num_topics), 1.0, np.float32)
 
