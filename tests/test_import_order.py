@@ -44,14 +44,6 @@ FROM_THE_TOP = {"__version__"}
 # The name is loaded on first use.
 NAME_MODELS = {"models/__init__.py"}
 
-# Loops over tokens of which each step is written out: numba counts the references of the arrays that it gives
-# to a function, at every token, by instructions for which the processor stops (a fifth of the time or more).
-WRITTEN_OUT = {
-    "models/hierarchical_dirichlet_process/sampler/_finish_kernel.py: finish_group",
-    "models/hierarchical_dirichlet_process/sampler/_sweep_kernel.py: sweep_two_groups",
-    "models/latent_dirichlet_allocation/collapsed_gibbs/_kernel.py: sweep_two_groups",
-}
-
 # The function that every user calls describes every option of a run where it is typed. Its length is counted
 # without the docstring, and it has this many parameters.
 SAMPLE, PARAMETERS_OF_SAMPLE = "driver/_sample.py: sample", 14
@@ -234,12 +226,7 @@ def test_files_are_short():
 
 
 def test_functions_are_short():
-    """But for `WRITTEN_OUT` and the description of `SAMPLE`."""
     sizes = {name: node.end_lineno - node.lineno + 1 for name, node in functions()}
-    assert {
-        name for name, size in sizes.items() if name in WRITTEN_OUT and size > LONGEST_FUNCTION
-    } == WRITTEN_OUT
-    sizes = {name: size for name, size in sizes.items() if name not in WRITTEN_OUT}
     described = dict(functions())[SAMPLE].body[0]
     sizes[SAMPLE] -= described.end_lineno - described.lineno + 1
     assert not {name: size for name, size in sizes.items() if size > LONGEST_FUNCTION}

@@ -66,7 +66,8 @@ def test_disturbed_at_a_random_time(rank, kind, within, seed, corpus, alone, tmp
     if status:
         assert status == 143 or kind == "full disk" or "giving up" in said
         more = of_command("resume", run, *choice.choice([[], ["--processes", 2]]))
-        assert more[0] == 0, more
+        # A process that is killed as it leaves has nothing left to do.
+        assert more[0] == 0 or "has done its plan" in more[2], more
     assert_same_bits(run, alone)
 
 

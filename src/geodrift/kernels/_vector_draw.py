@@ -78,28 +78,6 @@ def set_entry(typing_context: Any, array: Any, place: Any, value: Any) -> tuple[
 
 
 @intrinsic
-def scaled_row(
-    typing_context: Any, weights: Any, table: Any, begin: Any, factors: Any, blocks: Any
-) -> tuple[Any, Callable]:
-    """``weights[k] = table[begin + k] * factors[k]`` for the k of ``blocks`` vectors, all float32."""
-
-    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
-        weights, table, factors = (
-            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 3)
-        )
-        row = builder.gep(table, [arguments[2]])
-        with cgutils.for_range(builder, arguments[4]) as loop:
-            at = [builder.mul(loop.index, _number(LANES))]
-            pair = (
-                builder.load(_vector_at(builder, builder.gep(data, at)), align=4) for data in (row, factors)
-            )
-            builder.store(builder.fmul(*pair), _vector_at(builder, builder.gep(weights, at)), align=4)
-        return context.get_dummy_value()
-
-    return types.void(weights, table, types.int64, factors, types.int64), code
-
-
-@intrinsic
 def draw_place(
     typing_context: Any,
     weights: Any,

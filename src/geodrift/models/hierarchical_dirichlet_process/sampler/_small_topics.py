@@ -33,42 +33,40 @@ def small_shares(first: Whole, scale: np.ndarray, alpha: np.ndarray) -> np.ndarr
 
 @numba.njit(cache=True, error_model="numpy")
 def move_small(
-    by: Whole,
-    small: Whole,
-    word: Whole,
-    row: Whole,
-    place: Whole,
-    of_words: np.ndarray,
-    of_documents: np.ndarray,
-    in_small: np.ndarray,
-    word_topic: np.ndarray,
-    in_part: np.ndarray,
-    masses: np.ndarray,
-    part_prior: Real,
-    alpha: np.ndarray,
-    scale: np.ndarray,
-    shares: np.ndarray,
+    by: Whole, topic: Whole, word: Whole, row: Whole, place: Whole, tables: tuple, small: tuple, prior: Real
 ) -> float:
     """Add a token to a small topic's counts (``by`` is 1), or take it out (-1).
 
-    Counts, masses, alpha and scales are those of the small topics alone; N_kw is at ``place`` of
-    ``word_topic``. Returns what the sum of the shares gains.
+    Args:
+        by: 1 or -1.
+        topic: Its number among the small ones.
+        word: w.
+        row: Of the document.
+        place: That of its N_kw in the first table.
+        tables: N_kw of all topics; the small topics of each word and of each document, as bits; their n_dk.
+        small: N_kb, rho_kb, alpha, scales s_k and shares alpha_k s_k of the small topics.
+        prior: V_b eta.
+
+    Returns:
+        What the sum of the shares gains.
     """
-    in_small[row, small] += by
+    word_topic, of_words, of_documents, in_small = tables
+    in_part, masses, alpha, scale, shares = small
+    in_small[row, topic] += by
     word_topic[place] += by
-    in_part[small] += by
+    in_part[topic] += by
     if by > 0:
-        put(of_documents, row, small)
-        put(of_words, word, small)
+        put(of_documents, row, topic)
+        put(of_words, word, topic)
     else:
-        if in_small[row, small] == 0:
-            take(of_documents, row, small)
+        if in_small[row, topic] == 0:
+            take(of_documents, row, topic)
         if word_topic[place] == 0:
-            take(of_words, word, small)
-    before = np.float64(shares[small])
-    scale[small] = masses[small] / (part_prior + in_part[small])
-    shares[small] = alpha[small] * scale[small]
-    return np.float64(shares[small]) - before
+            take(of_words, word, topic)
+    before = np.float64(shares[topic])
+    scale[topic] = masses[topic] / (prior + in_part[topic])
+    shares[topic] = alpha[topic] * scale[topic]
+    return np.float64(shares[topic]) - before
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -78,41 +76,39 @@ def draw_small(
     word: Whole,
     row: Whole,
     begin: Whole,
-    of_words: np.ndarray,
-    of_documents: np.ndarray,
-    in_small: np.ndarray,
-    word_topic: np.ndarray,
-    scale: np.ndarray,
-    shares: np.ndarray,
-    prior: Real,
+    tables: tuple,
+    small: tuple,
+    eta: Real,
 ) -> int:
     """Draw one of the small topics, whose weight is ``weight``, by 53 of the random ``bits``.
 
-    Their N_kw are at ``begin`` and after it in ``word_topic``.
+    Their N_kw are at ``begin`` and after it; the tables and ``small`` are those of `move_small`.
     """
+    word_topic, of_words, of_documents, in_small = tables
+    _, _, _, scale, shares = small
     level = np.float64(bits >> np.uint64(11)) * _TO_UNIT * weight
     for block in range(of_words.shape[1]):
         left = of_words[word, block]
         while left != _NONE:
-            small = block * BITS + lowest(left)
+            topic = block * BITS + lowest(left)
             left &= left - _ONE
-            level -= np.float64(shares[small]) * word_topic[begin + small]
+            level -= np.float64(shares[topic]) * word_topic[begin + topic]
             if level < 0.0:
-                return small
+                return topic
     for block in range(of_words.shape[1]):
         left = of_documents[row, block]
         while left != _NONE:
-            small = block * BITS + lowest(left)
+            topic = block * BITS + lowest(left)
             left &= left - _ONE
-            level -= np.float64(scale[small]) * in_small[row, small] * (prior + word_topic[begin + small])
+            level -= np.float64(scale[topic]) * in_small[row, topic] * (eta + word_topic[begin + topic])
             if level < 0.0:
-                return small
+                return topic
     last = 0
-    for small in range(shares.shape[0]):
-        own = np.float64(shares[small]) * prior
+    for topic in range(shares.shape[0]):
+        own = np.float64(shares[topic]) * eta
         level -= own
         if own > 0.0:
-            last = small
+            last = topic
         if level < 0.0:
-            return small
+            return topic
     return last  # rounding took the level beyond the end

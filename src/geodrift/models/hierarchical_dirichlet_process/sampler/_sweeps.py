@@ -60,12 +60,12 @@ def _sweep_minibatch(
             else:
                 in_small[row, topic - large] += 1
                 put(of_documents, row, topic - large)
-    of_tokens: tuple = (places, token_words, topics, in_documents, word_topic)
-    of_small: tuple = (large, of_words, of_documents, in_small, doc_topic_prior, prior)
-    of_parts: tuple = (in_parts, masses, part_priors, family)
+    of_tokens: tuple = (places, token_words, topics, in_documents)
+    tables: tuple = (word_topic, of_words, of_documents, in_small)
+    of_parts: tuple = (in_parts, masses, part_priors)
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
-            sweep_two_groups(pair, phase, *of_tokens, *of_small, *of_parts)
+            sweep_two_groups(pair, phase, of_tokens, large, tables, doc_topic_prior, prior, of_parts, family)
     for row in numba.prange(num_rows):
         begin, end = places[row, 0], places[row, num_parts]
         assignments[starts[row] : starts[row] + end - begin] = topics[begin:end]
