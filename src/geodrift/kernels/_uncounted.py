@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def uncounted(typing_context: Any, arrays: Any) -> tuple[Any, Callable]:
+def uncounted(typing_context: Any, arrays: Any) -> tuple[Any, Callable] | None:
     """The same arrays, a tuple of them, without the object that holds their memory.
 
     They must be parameters of the function that calls it: what it makes itself may be freed too early.
