@@ -38,7 +38,7 @@ def perplexity(test, topics, prior):
 
 
 def compile_kernels(train):
-    """What a chain has compiled or loads from the disk as it needs it."""
+    """Have everything compiled, or loaded from the disk, that a chain needs: it does so as it comes to it."""
     chain = Chain(MatrixCorpus(train[:200]), Settings(topic_word_prior=ETA), seed=0)
     for _ in range(20):
         chain.step()

@@ -1,4 +1,4 @@
-"""Arrays whose references are not counted are the same arrays, and are held by who calls."""
+"""Arrays whose references are not counted are the same arrays, and their caller holds them."""
 
 import numba
 import numpy as np

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 def uncounted(typing_context: Any, arrays: Any) -> tuple[Any, Callable] | None:
     """The same arrays, a tuple of them, without the object that holds their memory.
 
-    They must be parameters of the function that calls it: what it makes itself may be freed too early.
+    They must be parameters of the function that calls it: what that one makes itself may be freed too early.
     """
     del typing_context
 

@@ -180,6 +180,7 @@ def _sums_of_lanes(
 
 
 def number_of_true(builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+    """How many lanes of a vector of truth values are true, int64."""
     return builder.zext(builder.ctpop(builder.bitcast(mask, ir.IntType(LANES))), _INDEX)
 
 
