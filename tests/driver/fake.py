@@ -1,5 +1,6 @@
 """A small chain whose draws depend on every step, so that a lost or repeated step shows."""
 
+import math
 import time
 
 import numpy as np
@@ -14,6 +15,12 @@ class Fixed(Shares):
         from geodrift.driver import Plan
 
         return Plan.of_steps(total, 4, 3)
+
+
+def shares_of(run):
+    """By which `--steps` gives a run's draws: the part that is warm-up, as a person types it."""
+    plan = run.config["plan"]
+    return Shares(math.ceil(1000 * plan["warm_up"] / plan["total"]) / 1000, 25)
 
 
 class FakeChain(HostChain):

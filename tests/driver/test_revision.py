@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake import FakeChain
+from fake import FakeChain, shares_of
 
 from geodrift.driver import (
     Length,
@@ -24,8 +24,8 @@ from geodrift.driver._fit import plan_and_leg
 
 SECONDS = 120.0
 # The pilot's ten seconds are 250 steps of one chain; the plan that comes of it has 3,000 and is made anew
-# after 450, of which the last 150 are timed.
-PILOT, TOTAL, END = 250, 3000, 450
+# after 450, of which the last 150 are timed, and its end after 1,500.
+PILOT, TOTAL, END, WARM_UP = 250, 3000, 450, 1500
 
 
 class Clock:
@@ -77,11 +77,15 @@ def paced_run(make_run, clock):
 
 
 def assert_draws_of_steps(run, fresh, total):
-    """The draws are those of a run that is given the number of steps."""
+    """The draws are those of a run that is given the number of steps, and the part that is warm-up."""
     stored = Run.open(run.path)
-    assert stored.config["plan"] == stored.state["plan"] == Shares().plan(total).as_dict()
+    assert stored.config["plan"] == stored.state["plan"]
+    assert stored.config["plan"] == shares_of(stored).plan(total).as_dict()
     assert stored.state["counts"] == [total] * stored.num_chains
-    for name, values in sampled(fresh(), total).items():
+    again = fresh()
+    for chain in again:
+        chain.shares = shares_of(stored)
+    for name, values in sampled(again, total).items():
         np.testing.assert_array_equal(stored.draws["posterior"][name].values, values, err_msg=name)
 
 
@@ -94,17 +98,17 @@ def test_steps_that_change_their_pace_after_the_pilot_take_the_time(
     turns = (PILOT + 25) // chains
     run, fresh = paced_run(chains, later=later, turns=turns, of_a_state=of_a_state / chains)
     result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
-    assert clock.now == pytest.approx(SECONDS, rel=0.03)
-    assert result.seconds == pytest.approx(SECONDS, rel=0.03)
+    assert clock.now == pytest.approx(SECONDS, rel=0.015)
+    assert result.seconds == pytest.approx(SECONDS, rel=0.015)
     assert (result.left, result.interrupted, result.draws) == (0, False, 25)
     assert_draws_of_steps(run, fresh, result.steps)
 
 
 def test_a_pace_that_becomes_much_slower_makes_no_plan_that_the_first_steps_are_beyond(paced_run, quiet):
-    """What a chain did before is a fifth of its steps at most, or they would be others under the new plan."""
+    """They are two fifths of its warm-up at most, or they would be others under the new plan."""
     run, fresh = paced_run(later=10.0)
     result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
-    assert result.steps == pytest.approx(5 * END, rel=0.03)
+    assert Run.open(run.path).config["plan"]["warm_up"] == pytest.approx(2.5 * END, rel=0.01)
     assert_draws_of_steps(run, fresh, result.steps)
 
 
@@ -118,12 +122,13 @@ def test_a_pace_that_becomes_much_slower_makes_no_plan_that_the_first_steps_are_
         (1.0, 0.5, False),
     ],
 )
-def test_which_plans_are_made_anew(clock, seconds, fraction, revised):
+def test_which_warm_ups_are_made_anew(clock, seconds, fraction, revised):
     chain = PacedChain(clock, shares=Shares(fraction, 25))
     plan, leg = plan_and_leg([chain], Length(seconds=seconds))
-    assert (leg.revision is not None) == revised
+    end = None if leg.revision is None else leg.revision.end
+    assert end == (None if fraction < 0.4 else end if revised else plan.warm_up)
     if revised:
-        assert leg.revision.end <= min(plan.pilot_ends, plan.warm_up)
+        assert end <= plan.pilot_ends < plan.warm_up
         assert (leg.revision.begin, leg.revision.end) == pytest.approx((END * 2 / 3, END), rel=0.03)
 
 
@@ -131,13 +136,39 @@ def test_a_run_of_a_number_of_steps_keeps_its_plan(clock):
     assert plan_and_leg([PacedChain(clock)], Length(steps=TOTAL))[1].revision is None
 
 
-def test_a_revision_that_is_timed_for_less_than_a_second_is_none(clock):
+def test_where_a_pilot_has_taken_all_but_a_second_the_end_alone_is_made_anew(clock):
     """A long first step makes the pilot short."""
     chain = PacedChain(clock)
     chain.count = 1
     paced = _timing.Paced(1200, 25, 12.0, 0.0, 0.0)
-    assert _revision.revision_of([chain], paced, 12.0, lambda plan: None) is None
-    assert _revision.revision_of([chain], paced._replace(seconds=24.0), 24.0, lambda plan: None) is not None
+    ends = [
+        _revision.Revisions([chain], paced._replace(seconds=seconds), seconds, print).first().end
+        for seconds in (12.0, 24.0)
+    ]
+    assert ends == [600, 180]
+
+
+@pytest.mark.parametrize("later", [0.7, 0.95, 1.05, 1.5])
+@pytest.mark.parametrize("seconds", [20.0, SECONDS])
+def test_steps_that_change_their_pace_in_warm_up_change_the_end_alone(
+    paced_run, quiet, clock, later, seconds
+):
+    """As the priors that were larger at first become those of the model."""
+    total = int(seconds / 0.04)
+    run, fresh = paced_run(later=later, turns=int(0.4 * total))
+    result = fit_to_run(fresh(), run, Length(seconds=seconds), console=quiet)
+    assert clock.now == pytest.approx(seconds, rel=0.02)
+    assert Run.open(run.path).config["plan"]["warm_up"] == pytest.approx(0.5 * total, rel=0.02)
+    assert result.draws == pytest.approx(25, abs=3)
+    assert_draws_of_steps(run, fresh, result.steps)
+
+
+@pytest.mark.parametrize(("later", "fraction"), [(0.3, 0.4), (4.0, 2 / 3)])
+def test_warm_up_is_two_fifths_to_two_thirds_of_a_plan_whatever_the_pace(paced_run, quiet, later, fraction):
+    run, fresh = paced_run(later=later, turns=1000)
+    result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
+    assert result.steps == pytest.approx(WARM_UP / fraction, rel=0.02)
+    assert_draws_of_steps(run, fresh, result.steps)
 
 
 class Killed(BaseException):

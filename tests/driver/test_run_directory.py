@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from fake import FakeChain
+from fake import FakeChain, shares_of
 from rich.console import Console
 
 import geodrift
@@ -68,7 +68,7 @@ def test_seconds_are_shared_by_the_chains_and_the_plan_is_recorded(make_run, qui
     total = Run.open(run.path).config["plan"]["total"]
     assert result.steps == total
     assert 80 < total <= 200
-    assert_draws(run, total, chains=2, shares=Shares())
+    assert_draws(run, total, chains=2, shares=shares_of(Run.open(run.path)))
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.01, True), (2.0, False)])
@@ -207,7 +207,7 @@ def test_dying_in_the_pilot_then_resuming_plans_as_was_asked(make_run, quiet, mo
     result = fit_to_run([FakeChain(pause=0.002, shares=Shares())], Run.open(run.path), console=quiet)
     # A busy machine takes fewer steps in the time; no pilot takes them for a number of steps.
     assert result.steps == 30 if length.steps else 10 < result.steps <= 150
-    assert_draws(run, result.steps, shares=Shares())
+    assert_draws(run, result.steps, shares=shares_of(Run.open(run.path)))
 
 
 def test_a_run_that_was_never_told_how_long_asks(make_run, quiet):

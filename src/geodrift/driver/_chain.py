@@ -80,7 +80,8 @@ class Chain(abc.ABC):
     def begin(self, plan: Plan) -> None:
         """Take note of the plan: before the first step under it, and again where it was extended or revised.
 
-        One that is revised is another from within the first `PILOT_SHARE` of both on (see `Plan.pilot_ends`).
+        One that is revised has another warm-up before `Plan.pilot_ends` alone, and another end before that
+        of the warm-up. What a chain does in its warm-up depends on no more of a plan than these two.
         """
 
     def prepare(self) -> None:  # noqa: B027  most chains have nothing to do

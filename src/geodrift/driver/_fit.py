@@ -19,7 +19,7 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._preparation import prepare
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
-from geodrift.driver._revision import revision_of
+from geodrift.driver._revision import Revisions
 from geodrift.driver._run import Run
 from geodrift.driver._timing import steps_in
 
@@ -111,7 +111,7 @@ def plan_and_leg(
             " chains, or a smaller model, take less"
         )
     plan = shares._replace(num_draws=paced.num_draws).plan(paced.steps)
-    return plan, Leg(revision=revision_of(chains, paced, began + seconds, note))
+    return plan, Leg(revision=Revisions(chains, paced, began + seconds, note).first())
 
 
 def sampled(chains: Sequence[Chain], steps: int, *, verbose: bool = False) -> dict[str, np.ndarray]:

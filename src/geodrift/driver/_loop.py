@@ -57,8 +57,9 @@ class Loop:
         """
         began = time.monotonic()
         try:
-            if self.leg.revision is not None:
-                self._revise(self.leg.revision, stop, began)
+            revision = self.leg.revision
+            while revision is not None:
+                revision = self._revise(revision, stop, began)
             end = self.leg.end(self.plan.total)
             self._carry(end, stop, began)
             self.interrupted = _is_set(stop) and any(chain.count < end for chain in self.chains)
@@ -91,15 +92,17 @@ class Loop:
                 self.record.checkpoint(self.plan)
         return spent
 
-    def _revise(self, revision: Revision, stop: threading.Event | None, began: float) -> None:
-        """Carry all chains to where the plan is made anew, and take the new one."""
+    def _revise(self, revision: Revision, stop: threading.Event | None, began: float) -> Revision | None:
+        """Carry all chains to where the plan is made anew, and take the new one; where is the next?"""
         self._carry(revision.begin, stop, began)
         work = sum(chain.work() for chain in self.chains)
         spent = self._carry(revision.end, stop, began)
+        if self.ended or any(chain.count != revision.end for chain in self.chains):
+            return None
+        done = sum(chain.work() for chain in self.chains) - work
         # The next checkpoint has the new plan; a run that is killed before it goes on by the old one.
-        if not self.ended and all(chain.count == revision.end for chain in self.chains):
-            done = sum(chain.work() for chain in self.chains) - work
-            self.plan = revision.plan(spent / max(done, 1e-9))
+        self.plan, following = revision.plan(spent / max(done, 1e-9))
+        return following
 
     def _take(self, index: int, chunk: Chunk) -> None:
         if self.memory is not None:

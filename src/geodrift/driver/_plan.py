@@ -4,16 +4,17 @@ All of it is a function of the step count alone, never of the clock, so that a r
 on to the same draws.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-# A pilot is timed before the plan of a model is known. It takes at most this share of the steps of the plan
-# that comes of it, and where little of a plan is warm-up so many steps, which are warm-up in every plan.
-PILOT_STEPS, PILOT_SHARE = 103, 0.2
-LEAST_WARM_UP = 140
+# A pilot is timed before the plan of a model is known, and is at most this share of the plan's warm-up. Where
+# less than `LONG_WARM_UP` of a plan is warm-up, that is at least so many steps, for a pilot's sake.
+PILOT_SHARE = 0.4
+LONG_WARM_UP, LEAST_WARM_UP = 0.4, 140
 _BLOCK = 65_536
 
 Collects = Callable[[Int[np.ndarray, " step"]], Bool[np.ndarray, " step"]]
@@ -44,10 +45,11 @@ class Plan(NamedTuple):
     def with_share(cls, total: int, warm_up_fraction: float, num_draws: int) -> "Plan":
         """``total`` steps, the first part warm-up, then ``num_draws`` evenly spaced draws.
 
-        Warm-up is at least `LEAST_WARM_UP` steps, or half of a shorter plan. There are fewer draws if there
-        are fewer steps.
+        Where little is warm-up, that is at least `LEAST_WARM_UP` steps, or half of a shorter plan. There are
+        fewer draws if there are fewer steps.
         """
-        warm_up = max(int(total * warm_up_fraction), min(LEAST_WARM_UP, total // 2))
+        least = min(LEAST_WARM_UP, total // 2) if warm_up_fraction < LONG_WARM_UP else 0
+        warm_up = max(int(total * warm_up_fraction), least)
         return cls.of_steps(total, warm_up, max(1, (total - warm_up) // num_draws))
 
     @classmethod
@@ -81,7 +83,7 @@ class Plan(NamedTuple):
     @property
     def pilot_ends(self) -> int:
         """The step by which a pilot had ended: what a chain does by its plan it does no earlier."""
-        return int(PILOT_SHARE * self.total)
+        return int(PILOT_SHARE * self.warm_up)
 
     def draws_after(self, steps: int) -> int:
         """Draws stored in the first ``steps`` steps."""
@@ -131,6 +133,28 @@ class Shares(NamedTuple):
     def plan(self, total: int) -> Plan:
         """A plan of so many steps."""
         return Plan.with_share(total, self.warm_up_fraction, self.num_draws)
+
+    def least_total(self, piloted: int) -> int:
+        """The least number of steps whose plan has a pilot of so many in it (see `Plan.pilot_ends`)."""
+        warm_up = math.ceil(piloted / PILOT_SHARE)
+        total = 2 * warm_up if self.warm_up_fraction < LONG_WARM_UP else int(warm_up / self.warm_up_fraction)
+        while self.plan(total).pilot_ends < piloted:
+            total += 1
+        return total
+
+    def after(self, warm_up: int, more: int) -> Plan:
+        """A plan with this warm-up and about so many more steps, at most one and a half times the warm-up.
+
+        It is that of its number of steps and of ``warm_up / total``, rounded up to three decimals, which a
+        person can type to have the same draws.
+        """
+        total = warm_up + min(more, int((1 / LONG_WARM_UP - 1) * warm_up))
+        while (plan := self._rounded_up(warm_up / total).plan(total)).warm_up != warm_up:
+            total += 1
+        return plan
+
+    def _rounded_up(self, warm_up_fraction: float) -> "Shares":
+        return self._replace(warm_up_fraction=math.ceil(1000 * warm_up_fraction) / 1000)
 
 
 class Room(NamedTuple):

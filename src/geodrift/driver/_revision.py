@@ -5,15 +5,18 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from geodrift.driver._chain import Chain
-from geodrift.driver._plan import PILOT_SHARE, Plan
-from geodrift.driver._timing import CHECKPOINTS, Paced, least_steps, of_checkpoints, steps_left
+from geodrift.driver._plan import LONG_WARM_UP, Plan
+from geodrift.driver._timing import CHECKPOINTS, Paced, of_checkpoints, steps_left
 
-# Of the steps of the first plan, below `PILOT_SHARE`: these are warm-up in both plans, and no chain has done
-# anything by its plan yet.
-REVISION_SHARE = 0.75 * PILOT_SHARE
+# Of the steps of the first plan, within `PILOT_SHARE` of the warm-up: no chain has done anything by its plan
+# yet.
+REVISION_SHARE = 0.15
 TIMED_SHARE = 1 / 3  # of them, the last ones, are timed
 LEAST_TIMED = 1 / 4  # of them; where a pilot has taken more than the others it has told as much
 LEAST_SECONDS = 1.0  # that steps are timed for: less tells no more than a pilot
+# Of the warm-up's last steps, as near to those that follow as can be; for `LEAST_SECONDS` at least, or half.
+TIMED_OF_WARM_UP = 0.1
+LEAST_AFTER = 0.5  # times the warm-up: steps that follow on it in any case
 
 
 class Revision(NamedTuple):
@@ -22,43 +25,68 @@ class Revision(NamedTuple):
     Attributes:
         begin: Count of each chain from which its steps are timed.
         end: Count of each chain until which they are.
-        plan: The plan from there on, given the seconds of a unit of `Chain.work`, of all chains.
+        plan: The plan from there on, given the seconds of a unit of `Chain.work`, of all chains; and where it
+            is made anew once more.
     """
 
     begin: int
     end: int
-    plan: Callable[[float], Plan]
+    plan: "Callable[[float], tuple[Plan, Revision | None]]"
 
 
-def revision_of(
-    chains: Sequence[Chain], paced: Paced, ends: float, note: Callable[[Plan], object]
-) -> Revision | None:
-    """Where the plan of a pilot is made anew; None where the pilot tells as much.
+class Revisions:
+    """The plan of a pilot made anew twice: its warm-up in the first steps, its end when warm-up is over.
 
-    The plan that comes of it is a function of its number of steps, like every other, and the steps before are
-    the same under both: the draws are those of a run that is given that number.
+    What comes of it is a function of the number of steps and the part of them that is warm-up, like every
+    plan, and what chains do in their warm-up depends on its length alone: the draws are those of a run that
+    is given these two numbers.
 
     Args:
         chains: They stand where the pilot has left them.
         paced: What the pilot has found.
         ends: When the time is up that was asked for, of `time.perf_counter`.
-        note: Called with the new plan.
+        note: Called with each new plan.
     """
-    first = chains[0]
-    end = int(REVISION_SHARE * paced.steps)
-    begin = max(first.count, end - int(TIMED_SHARE * end))
-    seconds = (end - begin) / paced.steps * paced.seconds
-    told = end - begin < LEAST_TIMED * end or seconds < LEAST_SECONDS
-    if told or first.shares.warm_up_fraction < 2 * PILOT_SHARE:
-        return None
 
-    def plan(pace: float) -> Plan:
-        left = ends - time.perf_counter()
-        left -= of_checkpoints(paced.of_checkpoint, left, CHECKPOINTS - 1)  # one was when it had a plan
-        shares, least = first.shares._replace(num_draws=paced.num_draws), least_steps(first.count)
-        more, _ = steps_left(first, shares, least, left / len(chains), paced.of_draws, pace)
-        revised = shares.plan(first.count + more)
-        note(revised)
-        return revised
+    def __init__(
+        self, chains: Sequence[Chain], paced: Paced, ends: float, note: Callable[[Plan], object]
+    ) -> None:
+        self.chains, self.paced, self.ends, self.note = chains, paced, ends, note
+        self.shares = chains[0].shares._replace(num_draws=paced.num_draws)
 
-    return Revision(begin, end, plan)
+    def first(self) -> Revision | None:
+        """Of the warm-up; of the end alone where the pilot tells as much; None where little is warm-up."""
+        if self.shares.warm_up_fraction < LONG_WARM_UP:
+            return None
+        end = int(REVISION_SHARE * self.paced.steps)
+        begin = max(self.chains[0].count, end - int(TIMED_SHARE * end))
+        seconds = (end - begin) / self.paced.steps * self.paced.seconds
+        if end - begin < LEAST_TIMED * end or seconds < LEAST_SECONDS:
+            return self._of_end(self.shares.plan(self.paced.steps))
+        return Revision(begin, end, self._of_all)
+
+    def _of_all(self, pace: float) -> tuple[Plan, Revision | None]:
+        taken = self.chains[0].count
+        revised = self.shares.plan(taken + self._more(self.shares.least_total(taken) - taken, pace))
+        self.note(revised)
+        return revised, self._of_end(revised)
+
+    def _of_end(self, plan: Plan) -> Revision | None:
+        """None where warm-up is too short to tell."""
+        end, taken = plan.warm_up, self.chains[0].count
+        steps_of_least = int(LEAST_SECONDS * self.paced.steps / self.paced.seconds)
+        begin = max(taken, end - max(int(TIMED_OF_WARM_UP * end), min(steps_of_least, end // 2)))
+        return Revision(begin, end, self._with_new_end) if begin < end else None
+
+    def _with_new_end(self, pace: float) -> tuple[Plan, None]:
+        warm_up = self.chains[0].count
+        revised = self.shares.after(warm_up, self._more(int(LEAST_AFTER * warm_up), pace))
+        self.note(revised)
+        return revised, None
+
+    def _more(self, least: int, pace: float) -> int:
+        """How many more steps of each chain there is time for."""
+        left = self.ends - time.perf_counter()
+        left -= of_checkpoints(self.paced.of_checkpoint, left, CHECKPOINTS - 1)  # one was when it had a plan
+        given = self.shares, least, left / len(self.chains), self.paced.of_draws, pace
+        return steps_left(self.chains[0], *given)[0]

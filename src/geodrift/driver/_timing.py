@@ -9,11 +9,12 @@ import numpy as np
 
 from geodrift.driver._chain import Chain
 from geodrift.driver._pace import CHUNK_SECONDS
-from geodrift.driver._plan import PILOT_SHARE, PILOT_STEPS, Shares
+from geodrift.driver._plan import LEAST_WARM_UP, LONG_WARM_UP, PILOT_SHARE, Shares
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
 
-# Of the time that a pilot takes, so that its steps are surely less than `PILOT_SHARE` of the plan's.
-PILOT_TIME, PILOT_SECONDS = 0.75 * PILOT_SHARE, 10.0
+# Of the time that a pilot takes, so that its steps are surely within `PILOT_SHARE` of the plan's warm-up.
+PILOT_TIME, PILOT_SECONDS = 0.15, 10.0
+PILOT_STEPS = int(PILOT_SHARE * LEAST_WARM_UP)  # at most, where little of a plan is warm-up
 LEAST_SHARE = 0.05  # of the time that is left after the first steps
 MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewer of them
 CHECKPOINTS = 2  # of a run that is kept: when it has a plan, and at its end
@@ -26,7 +27,7 @@ class Paced(NamedTuple):
     """What fits in a time.
 
     Attributes:
-        steps: Of the whole run, at least five times those of the pilot (see `Plan.pilot_ends`).
+        steps: Of the whole run, so many at least that the pilot's are in it (see `Plan.pilot_ends`).
         num_draws: Those that the chain's shares ask for, or fewer.
         seconds: The time that all chains take for them; more than was given where a run cannot be so short.
         of_draws: Of that, the time of the draws of one chain, as many as were asked for.
@@ -68,7 +69,7 @@ def steps_in(
     started, number, first = time.perf_counter(), len(chains), chains[0]
     before, share = first.count, seconds / number
     limit: float = PILOT_STEPS - COMPILING_STEPS if most is None else most
-    if most is None and first.shares.warm_up_fraction >= 2 * PILOT_SHARE:
+    if most is None and first.shares.warm_up_fraction >= LONG_WARM_UP:
         limit = math.inf
     ends = started + min(PILOT_TIME * share, PILOT_SECONDS / number)
     for step in range(COMPILING_STEPS):
@@ -89,14 +90,10 @@ def steps_in(
     of_checkpoint = _of_checkpoint(chains) if kept else 0.0
     left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
     left = (left - (time.perf_counter() - started)) / number
-    shares, least = first.shares._replace(num_draws=num_draws), least_steps(first.count - before)
+    shares, taken = first.shares._replace(num_draws=num_draws), first.count - before
+    least = shares.least_total(taken) - taken
     more, beyond = steps_left(first, shares, least, left, of_draws, spent / max(done, 1e-9))
     return Paced(first.count + more, num_draws, seconds + number * beyond, of_draws, of_checkpoint)
-
-
-def least_steps(taken: int) -> int:
-    """Steps that follow on these in any case, as what was taken is at most `PILOT_SHARE` of a plan."""
-    return math.ceil(taken * (1 / PILOT_SHARE - 1))
 
 
 def steps_left(
