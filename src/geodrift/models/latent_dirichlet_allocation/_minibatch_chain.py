@@ -121,6 +121,7 @@ class MinibatchChain(ModelChain, abc.ABC):
     def step(self) -> int:
         """One minibatch; returns its number of token draws."""
         batch = self.move.minibatch(self.source, self._documents())
+        self.move.anneal(self.count, self.plan)
         draws = self.move.step(batch, self.count, self.warming_up)
         self.count += 1
         self.documents_seen += len(batch.documents)

@@ -40,6 +40,12 @@ class TopicMove(abc.ABC):
         ``plan`` is None while there is none.
         """
 
+    def anneal(self, count: int, plan: Plan | None) -> None:  # noqa: B027  most moves do not
+        """What the step that follows on ``count`` steps does otherwise than later ones, in warm-up alone.
+
+        ``plan`` is None while there is none.
+        """
+
     def minibatch(self, source: TokenSource, documents: Int[np.ndarray, " S"]) -> Any:
         """The documents of a step, read as `step` wants them: a `Minibatch`, unless processes share it."""
         return source.minibatch(documents)

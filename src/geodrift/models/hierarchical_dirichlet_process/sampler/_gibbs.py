@@ -17,6 +17,7 @@ from geodrift.models.hierarchical_dirichlet_process.sampler._weights import (
     draw_concentrations,
     draw_weights,
 )
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._document_prior import draw_tables
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel as kernel
@@ -61,6 +62,10 @@ class WeightedGibbs(CollapsedGibbs):
         self.parts = np.searchsorted(self.bounds, words, side="right") - 1
         alpha = np.full(number + 1, self.concentrations.mixture / (number + 1))
         return alpha, MOST_TOPICS
+
+    def _annealing(self) -> Annealing:
+        """None: with larger priors there would be another number of topics."""
+        return Annealing()
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:

@@ -1,18 +1,15 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
 from geodrift.driver import Plan
 from geodrift.kernels import _streams
 from geodrift.models.kit._settings import ModelSettings
-from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
-from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._compiling import compile_kernels
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import TopicCounts, empty_counts
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._kept_assignments import KeptAssignments
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._priors import draw_priors
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._start import Start, first_topics, sizes_of
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sweeps import draw_masses
@@ -22,10 +19,9 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Min
 
 PARTS = 8  # of the vocabulary: twice the number of threads that have work
 WORTH_PARTS = 2**17  # tokens of a corpus
-KEPT = ("assignments", "seen", "alpha")  # arrays of the state, beside those of the counts
 
 
-class CollapsedGibbs(TopicMove):
+class CollapsedGibbs(KeptAssignments):
     """Redraws the assignments of a minibatch given all others, with topics and mixtures integrated out.
 
     That is a Gibbs sampler (see `_sweeps`), whose law is exact once every document has assignments.
@@ -46,7 +42,6 @@ class CollapsedGibbs(TopicMove):
     """
 
     given: Float[np.ndarray, "J V"] | None = None
-    settings: Any  # of this model, or of one that is this model given something
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
@@ -60,6 +55,8 @@ class CollapsedGibbs(TopicMove):
         self.assignments = np.zeros(source.num_tokens, np.uint8 if most <= 2**8 else np.uint16)
         self.counts = self._empty_counts()
         self.eta = float(self.settings.topic_word_prior)
+        self.annealing = self._annealing()
+        self.larger = Annealing()  # times the priors in the present step
         self._compile()
 
     def _empty_counts(self) -> TopicCounts:
@@ -69,15 +66,13 @@ class CollapsedGibbs(TopicMove):
         """Alpha at the start, and the most topics that there will ever be."""
         return self.settings.document_prior.astype(np.float64), self.settings.n_topics
 
-    @property
-    def document_prior(self) -> Float[np.ndarray, " K"]:
-        """The present alpha."""
-        return self.alpha.astype(np.float32)
+    def _annealing(self) -> Annealing:
+        return Annealing.of(self.source, self.settings)
 
-    @property
-    def topic_word_prior(self) -> float:
-        """The present eta."""
-        return self.eta
+    def anneal(self, count: int, plan: Plan | None) -> None:
+        """Take the priors of a step; topics that are given are to stay what they are."""
+        of_pass = self._start.of_all / self.settings.sweeps
+        self.larger = Annealing() if self.given is not None else self.annealing.at(count, plan, of_pass)
 
     @property
     def _start(self) -> Start:
@@ -104,44 +99,6 @@ class CollapsedGibbs(TopicMove):
         batch = self.source.minibatch(documents)
         self._assign(batch, topics[batch.vocabulary][:, order], 0)
 
-    def topics(self, count: int) -> Float[np.ndarray, "K V"]:
-        """A draw of the topics given the assignments of the documents seen so far."""
-        words = np.arange(self.source.num_words)
-        streams = _streams.LDA_GIBBS_TOPICS.family(self.seed, self.chain, count)
-        draw = draw_topics(self.counts.table(words), self._totals, words, self.eta, streams)
-        return np.ascontiguousarray(draw.T)
-
-    def expected_topics(self) -> Float[np.ndarray, "K V"]:
-        """The topics' mean given the assignments of the documents seen so far."""
-        return np.ascontiguousarray(self._mean(np.arange(self.source.num_words)).T)
-
-    def topic_sizes(self) -> Float[np.ndarray, " K"]:
-        """The share of the words seen so far that each topic has."""
-        sizes = self._totals
-        return (sizes / sizes.sum()).astype(np.float32)
-
-    def log_joint(self) -> float:
-        """Of the words and assignments of the documents seen so far; see `log_joint`."""
-        of_words = self.counts.values, self._totals, self.source.num_words
-        of_documents = self.source.starts, self.seen, self.assignments, self.alpha
-        return log_joint(*of_words, *of_documents, self.eta)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Assignments, their counts, alpha and eta."""
-        kept = {name: getattr(self, name) for name in KEPT} | self.counts.state()
-        copies = {name: array.copy() for name, array in (kept | {"in_parts": self.counts.in_parts}).items()}
-        return copies | {"complete_at": np.array(self.complete_at), "eta": np.array(self.eta)}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore a state returned by `state`."""
-        for name in KEPT:
-            setattr(self, name, np.array(arrays[name]))
-        self.counts.restore(arrays)
-        self.counts.in_parts = np.array(arrays["in_parts"])
-        self.complete_at = int(arrays["complete_at"])
-        # States of runs from before eta was learnt do without: theirs is that of the settings.
-        self.eta = float(arrays.get("eta", self.eta))
-
     def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         del warming_up
@@ -160,8 +117,13 @@ class CollapsedGibbs(TopicMove):
     ) -> None:
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
-        given = batch, starts, assignments, self._masses(count), self.document_prior, self.eta
+        given = batch, starts, assignments, self._masses(count), *self._priors_of_step
         self.counts.sweep(*given, sweeps=self.settings.sweeps, streams=streams)
+
+    @property
+    def _priors_of_step(self) -> tuple[Float[np.ndarray, " K"], float]:
+        """Alpha and eta, times what the annealing says."""
+        return self.document_prior * np.float32(self.larger.documents), self.eta * self.larger.words
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
         """The topics that `prepare` has found."""
@@ -220,11 +182,6 @@ class CollapsedGibbs(TopicMove):
         compile_kernels(nothing, self.assignments, self.counts, self._masses(0), self.document_prior)
         CollapsedGibbs.log_joint(self)  # that of a subclass may need other processes
 
-    @property
-    def _totals(self) -> Float[np.ndarray, " K"]:
-        """N_k, the sums of N_kw over words."""
-        return self.counts.in_parts.sum(axis=0)[: len(self.alpha)]
-
     def _draw_priors(self, count: int) -> None:
         """Draw what is learnt of alpha and eta after the last minibatch of a pass over all documents."""
         if self._passed(count):
@@ -239,8 +196,5 @@ class CollapsedGibbs(TopicMove):
     def _masses(self, count: int) -> Float[np.ndarray, "P K"]:
         """The parts' masses rho given all assignments."""
         rng = _streams.LDA_GIBBS_MASSES.generator(self.seed, self.chain, count)
-        return draw_masses(self.counts.in_parts[:, : len(self.alpha)], self.bounds, self.eta, rng)
-
-    def _mean(self, words: Int[np.ndarray, " W"]) -> Float[np.ndarray, "W K"]:
-        table, totals = self.counts.table(words), self._totals
-        return expected_topics(table, totals, self.eta, self.source.num_words)
+        eta = self._priors_of_step[1]
+        return draw_masses(self.counts.in_parts[:, : len(self.alpha)], self.bounds, eta, rng)

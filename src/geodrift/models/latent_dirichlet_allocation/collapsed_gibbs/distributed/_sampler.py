@@ -84,9 +84,10 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         kept = self.shares.own(documents, self.assignments)
         topics = self.shares.hand_over(documents, kept, keepers, batch.sweepers)
         table = cast(CountTable, self.counts)  # or rows would not have been read so
-        sweep = TravellingSweep(batch, table, topics, self.document_prior, self.pairs, self.team)
+        prior, eta = self._priors_of_step
+        sweep = TravellingSweep(batch, table, topics, prior, self.pairs, self.team)
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
-        sweep.sweep(self.settings.sweeps, self._masses(count), self.eta, streams)
+        sweep.sweep(self.settings.sweeps, self._masses(count), eta, streams)
         drawn = self.shares.hand_over(documents, sweep.topics, batch.sweepers, keepers)
         self.shares.keep_own(documents, drawn, self.assignments)
         return self._swept(batch.num_tokens * self.settings.sweeps, count)
@@ -146,12 +147,12 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
     ) -> None:
         del starts  # of one process
         topics = self.shares.fetch(batch.documents, assignments)
-        prior, mine = self.document_prior, self.pairs[self.team.rank]
-        sweep = shared_sweep(batch, self.counts, topics, prior, mine)
+        prior, eta = self._priors_of_step
+        sweep = shared_sweep(batch, self.counts, topics, prior, self.pairs[self.team.rank])
         masses = self._masses(count)
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         for cells in self.rounds:
-            sweep.draw(cells[self.team.rank], masses, self.eta, streams)
+            sweep.draw(cells[self.team.rank], masses, eta, streams)
             sweep.exchange(self.team, cells)
         self.shares.keep(batch.documents, sweep.topics, assignments)
 

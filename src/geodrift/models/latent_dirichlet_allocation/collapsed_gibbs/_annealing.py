@@ -1,0 +1,70 @@
+"""Larger priors at first, which become those that were asked for: chains find better topics on the way.
+
+With the priors of the model a chain settles in the first good topics that it meets, since each word and each
+document stays with the few topics it has. With larger ones words and documents change topics more easily, and
+as the priors become smaller the chain settles again, in topics that are more probable. Measured in
+`benchmarks/lda/annealing.py`.
+
+All of it is warm-up: what follows is the Gibbs sampler with the priors of the model.
+"""
+
+import math
+from typing import NamedTuple
+
+from geodrift.driver import Plan
+from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
+
+# What the priors are worth at first: so much of a topic's tokens, and of a document's.
+OF_TOPIC, OF_DOCUMENT = 0.03, 0.1
+# When the priors become smaller, and when they are the model's: after so many passes over the documents, or
+# so much of a shorter warm-up. A longer one would find no more, and forget where the chain has begun.
+PASSES = 40, 130
+BEGINS, ENDS = 0.4, 0.9
+
+
+class Annealing(NamedTuple):
+    """Factors of the priors at first, 1 or more.
+
+    Attributes:
+        documents: Of alpha.
+        words: Of eta.
+    """
+
+    documents: float = 1.0
+    words: float = 1.0
+
+    @classmethod
+    def of(cls, source: TokenSource, settings: Settings) -> "Annealing":
+        """Such that the priors are worth as much as is useful; those that are worth more stay as they are.
+
+        So do those that are learnt: they would follow the assignments, and these them.
+        """
+        of_documents = float(settings.document_prior.sum()) * source.num_documents
+        of_words = settings.topic_word_prior * settings.n_topics * source.num_words
+        documents = max(1.0, OF_DOCUMENT * source.num_tokens / of_documents)
+        words = max(1.0, OF_TOPIC * source.num_tokens / of_words)
+        return cls(
+            documents if settings.learn_doc_topic_prior == "no" else 1.0,
+            words if settings.learn_topic_word_prior == "no" else 1.0,
+        )
+
+    def at(self, count: int, plan: Plan | None, of_pass: float) -> "Annealing":
+        """The factors of the step that follows on ``count`` steps, of which a pass takes ``of_pass``."""
+        left = share_left(count, plan, of_pass)
+        return Annealing(self.documents**left, self.words**left)
+
+
+def share_left(count: int, plan: Plan | None, of_pass: float) -> float:
+    """How much of the annealing is left: 1 at first, 0 after 130 passes or nine tenths of the warm-up.
+
+    Until a pilot ends, which has no plan, it does not depend on the plan: the same steps give the same draws
+    without one.
+    """
+    hot, cold = (passes * of_pass for passes in PASSES)
+    left = (cold - count) / (cold - hot)
+    if plan is not None:
+        begins, ends = max(math.ceil(BEGINS * plan.warm_up), plan.pilot_ends), ENDS * plan.warm_up
+        by_plan = (ends - count) / (ends - begins) if begins < ends else 1.0
+        left = min(left, by_plan) if count < ends else 0.0
+    return min(1.0, max(0.0, left))
