@@ -1,0 +1,207 @@
+"""Steps of a mixture of dense rows on a device, all rows of a step at once.
+
+On the device lie the rows (float32, where half of its memory holds them; else those of each step go there)
+and R, the clusters' sums, which move home when something here reads them: a split or merge that was taken, a
+stored draw, a checkpoint, rows that are drawn one after the other. Here are assignments, counts,
+concentrations and the number of clusters: what is drawn of them is a few numbers of each cluster.
+
+A step of S rows with C columns sends 16 bytes a row and 20 a column, and gets 4 a row and 20 a column back;
+with rows that do not fit 4 d more a row. R is 8 M d bytes each way when it moves.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Array, Float, Int
+
+from geodrift._jax_release import double_precision
+from geodrift.distributions import host_log_normaliser
+from geodrift.kernels._stream_kinds import Family
+from geodrift.models.clusters._device import Layout, devices_of_rows, fits, on_all
+from geodrift.models.clusters._log_draws import broken_off, log_caps, log_dirichlet, log_levels
+from geodrift.models.von_mises_fisher_mixture._assignments_in_jax import Batch, Columns, Redrawn, redrawn
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._conditional import BACKGROUND
+from geodrift.models.von_mises_fisher_mixture._dense_rows import DenseRows
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE
+
+LEAST_COLUMNS = 16  # or a power of two: so few programs are compiled
+
+
+class Choice(NamedTuple):
+    """Clusters that rows may go to: those that have rows, then others, drawn from the prior.
+
+    Attributes:
+        labels: Their numbers, [K].
+        kappa: [K].
+        log_weights: Log w, [K + 1]; the background's last, minus infinity where there is none.
+        caps: Log xi, [K + 1].
+        levels: Log u of the rows, [S].
+    """
+
+    labels: Int[np.ndarray, " K"]
+    kappa: Float[np.ndarray, " K"]
+    log_weights: Float[np.ndarray, " K1"]
+    caps: Float[np.ndarray, " K1"]
+    levels: Float[np.ndarray, " S"]
+
+
+class RowsOnDevice:
+    """Redraws rows on the devices of this process.
+
+    Args:
+        rows: All rows.
+    """
+
+    def __init__(self, rows: DenseRows) -> None:
+        self.rows, self.mesh = rows, devices_of_rows()
+        self.kept = kept_on(rows, self.mesh) if fits(4 * rows.number * rows.dim, self.mesh) else None
+
+    def redraw(
+        self,
+        directed: Family,
+        gibbs: CollapsedGibbs,
+        numbers: Int[np.ndarray, " S"],
+        assigned: Family,
+        rng: np.random.Generator,
+    ) -> int:
+        """Redraw directions and weights, then the clusters of some rows; returns how many have moved.
+
+        Args:
+            directed: Streams of the directions, whose items are clusters.
+            gibbs: The state.
+            numbers: The rows, none of them twice.
+            assigned: Streams of the assignments, whose items are rows.
+            rng: Generator of the rest.
+        """
+        choice = drawn_choice(gibbs, numbers, rng)
+        before = _column_of(choice, len(gibbs.kappa))[gibbs.z[numbers]]
+        with double_precision():
+            keys = jnp.stack([directed.key, assigned.key])
+            sums, r0 = on_all(gibbs.sums_away(), self.mesh), on_all(gibbs.prior.r0, self.mesh)
+            columns = _columns(gibbs, choice, self.mesh)
+            layout = Layout.of(len(numbers), self.mesh)
+            x, places = self._rows_and_places(numbers)
+            batch = Batch(
+                layout.put(places.astype(np.int32), 0),
+                layout.put(numbers.astype(np.int32), -1),
+                layout.put(before.astype(np.int32), 0),
+                layout.put(choice.levels.astype(np.float32), -np.inf),
+            )
+            found = redrawn(on_all(keys, self.mesh), x, sums, r0, columns, batch)
+        after = layout.taken(found.columns)
+        _take(gibbs, numbers, choice, after, found)
+        return int((after != before).sum())
+
+    def _rows_and_places(
+        self, numbers: Int[np.ndarray, " S"]
+    ) -> tuple[Float[Array, "N d"], Int[np.ndarray, " S"]]:
+        """Rows on the devices, and where those of the step stand among them."""
+        if self.kept is not None:
+            return self.kept, numbers
+        return on_all(self.rows.dense(numbers).astype(np.float32), self.mesh), np.arange(len(numbers))
+
+
+def kept_on(rows: DenseRows, mesh: Mesh) -> Float[Array, "N d"]:
+    """All rows on every device; once for all chains."""
+    if rows.on_device is None:
+        found = on_all(jnp.zeros((rows.number, rows.dim), jnp.float32), mesh)
+        for start in range(0, rows.number, AT_ONCE):
+            some = np.arange(start, min(start + AT_ONCE, rows.number))
+            found = _written(found, on_all(rows.dense(some).astype(np.float32), mesh), start)
+        rows.on_device = found
+    return rows.on_device
+
+
+@jax.jit(donate_argnums=0)
+def _written(x: Float[Array, "N d"], part: Float[Array, "n d"], start: int) -> Float[Array, "N d"]:
+    return jax.lax.dynamic_update_slice(x, part, (start, 0))
+
+
+def drawn_choice(gibbs: CollapsedGibbs, numbers: Int[np.ndarray, " S"], rng: np.random.Generator) -> Choice:
+    """Weights given the assignments, and the clusters without rows that the rows of a step may need.
+
+    Of K components all others; of a Dirichlet process those that a row's level does not exclude.
+    """
+    present, number, a0 = gibbs.occupied, gibbs.number, gibbs.prior.a0
+    process = not number.g
+    others = 0 if process else int(number.value) - len(present)
+    shapes = np.append(gibbs.sums.counts[present] + number.g, np.full(others, number.g))
+    ends = [number.value] * process + [gibbs.sums.background[0] + a0] * bool(a0)
+    logs = log_dirichlet(np.append(shapes, ends), rng)
+    background = logs[-1] if a0 else -np.inf
+    log_weights, levels = logs[: len(shapes)], np.full(len(numbers), -np.inf)
+    if process:
+        levels = _levels(gibbs, numbers, np.append(log_weights, background), rng)
+        more = broken_off(float(logs[len(shapes)]), number.value, float(levels.min()), rng)
+        others, log_weights = len(more), np.append(log_weights, more)
+    log_weights = np.append(log_weights, background)
+    caps = log_caps(log_weights, gibbs.rows.number) if process else np.zeros(len(log_weights))
+    labels = np.append(present, gibbs.free(others))
+    kappa = np.append(gibbs.kappa[present], gibbs.fresh(rng, others))
+    return Choice(labels, kappa, log_weights, caps, levels)
+
+
+def _levels(
+    gibbs: CollapsedGibbs,
+    numbers: Int[np.ndarray, " S"],
+    log_weights: Float[np.ndarray, " t1"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " S"]:
+    """Log u of rows, given the weights of the clusters that have rows and, last, of the background."""
+    caps = np.zeros(len(gibbs.kappa) + 1)
+    caps[[*gibbs.occupied, BACKGROUND]] = log_caps(log_weights, gibbs.rows.number)
+    return log_levels(caps[gibbs.z[numbers]], rng)
+
+
+def _column_of(choice: Choice, room: int) -> Int[np.ndarray, " M1"]:
+    """The column of each cluster; of the background, the last entry, the last column."""
+    found = np.zeros(room + 1, np.int32)
+    found[choice.labels], found[BACKGROUND] = np.arange(len(choice.labels)), _width(choice) - 1
+    return found
+
+
+def _width(choice: Choice) -> int:
+    """C: room for all clusters and the background."""
+    return max(LEAST_COLUMNS, 1 << len(choice.labels).bit_length())
+
+
+def _columns(gibbs: CollapsedGibbs, choice: Choice, mesh: Mesh) -> Columns:
+    """What the program takes of the clusters; columns between them and the background are empty."""
+    size, width, dim = len(choice.labels), _width(choice), gibbs.rows.dim
+    labels, counts = np.full(width, len(gibbs.kappa), np.int32), np.zeros(width, np.int32)
+    kappa, heights, caps = np.zeros(width, np.float32), np.full(width, -np.inf), np.full(width, -np.inf)
+    labels[:size], kappa[:size] = choice.labels, choice.kappa
+    counts[:size], counts[-1] = gibbs.sums.counts[choice.labels], gibbs.sums.background[0]
+    places = [*range(size), width - 1]
+    caps[places] = choice.caps
+    heights[places] = choice.log_weights - choice.caps
+    heights[places] += host_log_normaliser(dim, np.append(choice.kappa, 0.0))
+    heights -= heights.max()
+    each = labels, counts, kappa, heights.astype(np.float32), caps.astype(np.float32)
+    return Columns(*(on_all(values, mesh) for values in each))
+
+
+def _take(
+    gibbs: CollapsedGibbs,
+    numbers: Int[np.ndarray, " S"],
+    choice: Choice,
+    after: Int[np.ndarray, " S"],
+    found: Redrawn,
+) -> None:
+    """The state after a step; what the device keeps stays there."""
+    size, sums = len(choice.labels), gibbs.sums
+    of_columns = np.full(_width(choice), BACKGROUND, np.int32)
+    of_columns[:size] = choice.labels
+    gibbs.z[numbers] = of_columns[after]
+    counts = np.asarray(found.counts)
+    born = (sums.counts[choice.labels] == 0) & (counts[:size] > 0)
+    gibbs.set_kappa(choice.labels[born], choice.kappa[born])
+    sums.log_c_kappa[choice.labels[born]] = host_log_normaliser(gibbs.rows.dim, choice.kappa[born])
+    sums.counts[choice.labels], sums.background[0] = counts[:size], counts[-1]
+    sums.squares[choice.labels] = np.asarray(found.squares)[:size]
+    sums.along[choice.labels] = np.asarray(found.along)[:size]
+    gibbs.away = found.sums
