@@ -11,8 +11,8 @@ from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._streams import (
     VMF_ASSIGNMENTS,
     VMF_CONCENTRATIONS,
-    VMF_DIRECTIONS,
     VMF_GROUPS,
+    VMF_ROWS_AT_ONCE,
     VMF_STEP,
 )
 from geodrift.models.von_mises_fisher_mixture._cluster_number import log_components_prior
@@ -133,7 +133,7 @@ def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0, groups=1, te
         names = seed, 0, count
         otherwise = None
         if device:
-            otherwise = partial(on_device.redraw, VMF_DIRECTIONS.family(*names))
+            otherwise = partial(on_device.redraw, VMF_ROWS_AT_ONCE.family(*names))
         elif groups > 1:
             otherwise = RowsInGroups(groups, team or Alone(), VMF_GROUPS.generator(*names))
         gibbs.step(numbers, VMF_ASSIGNMENTS.family(*names), VMF_CONCENTRATIONS.family(*names), rng, otherwise)

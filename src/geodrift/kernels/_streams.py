@@ -66,7 +66,9 @@ VMF_START_ASSIGNMENTS = KernelStreams(
 VMF_START_CONCENTRATIONS = KernelStreams(
     "vmf chain", 8, "chain", "sweeps of the start", "cluster", items=(0, 2**63 - 1)
 )
-VMF_DIRECTIONS = KernelStreams("vmf chain", 23, "chain", "steps taken", "cluster", items=(0, 2**31 - 1))
+VMF_ROWS_AT_ONCE = KernelStreams(
+    "vmf chain", 23, "chain", "steps taken", "row; below 0 a cluster's direction", items=(-(2**31), 2**31 - 1)
+)
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
 

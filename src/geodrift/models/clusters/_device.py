@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Int, Shaped
+from jaxtyping import Array, Int, PyTree, Shaped
 
 LANES = 8  # parts of the rows of a step: so many devices share them at most
 BLOCK = 1024  # rows of a part that are drawn at once
@@ -52,19 +52,23 @@ class Layout(NamedTuple):
         rows = min(lane, BLOCK)
         return cls(mesh, number, lane // rows, rows)
 
-    def put(self, values: Shaped[np.ndarray, " S"], fill: float) -> Shaped[Array, "L T B"]:
-        """A number for each row, and ``fill`` where there is none."""
-        padded = np.full(LANES * self.blocks * self.rows, fill, values.dtype)
-        padded[: self.number] = values
-        shape = (LANES, self.blocks, self.rows)
-        return jax.device_put(padded.reshape(shape), NamedSharding(self.mesh, PartitionSpec("lane")))
+    def put(
+        self, values: tuple[Shaped[np.ndarray, " S"], ...], fills: tuple[float, ...]
+    ) -> tuple[Shaped[Array, "L T B"], ...]:
+        """Numbers for each row, and of each the ``fill`` where there is none."""
+        every = []
+        for each, fill in zip(values, fills, strict=True):
+            padded = np.full(LANES * self.blocks * self.rows, fill, each.dtype)
+            padded[: self.number] = each
+            every.append(padded.reshape(LANES, self.blocks, self.rows))
+        return jax.device_put(tuple(every), NamedSharding(self.mesh, PartitionSpec("lane")))
 
     def taken(self, values: Int[Array, "L T B"]) -> Int[np.ndarray, " S"]:
         """The numbers of the rows, on the host."""
         return np.asarray(values).reshape(-1)[: self.number]
 
 
-def on_all(values: Shaped[np.ndarray, "..."] | Shaped[Array, "..."], mesh: Mesh) -> Shaped[Array, "..."]:
+def on_all(values: PyTree, mesh: Mesh) -> PyTree:
     """What every device has all of."""
     return jax.device_put(values, NamedSharding(mesh, PartitionSpec()))
 

@@ -83,26 +83,26 @@ class Redrawn(NamedTuple):
 
 @jax.jit
 def redrawn(
-    keys: Key[Array, "2"],
     x: Float[Array, "N d"],
+    batch: Batch,
+    key: Key[Array, ""],
     sums: Float[Array, "M d"],
     r0: Float[Array, " d"],
     columns: Columns,
-    batch: Batch,
 ) -> Redrawn:
     """Draw directions given the sums, then the columns of the rows given directions.
 
     Args:
-        keys: Of directions, by the cluster's number, and of rows, by theirs.
         x: Rows, float32.
+        batch: See there.
+        key: Of rows, by their numbers from 0, and of directions, by numbers below 0.
         sums: R, float64.
         r0: Of the directions' prior, float64.
         columns: See there.
-        batch: See there.
     """
     of_columns = sums.at[columns.labels].get(mode="fill", fill_value=0.0)
-    directions = _directions(keys[0], columns, of_columns, r0)
-    lane = partial(_lane, keys[1], x, columns, columns.kappa[:, None] * directions)
+    directions = _directions(key, columns, of_columns, r0)
+    lane = partial(_lane, key, x, columns, columns.kappa[:, None] * directions)
     found, gains, more = jax.vmap(lane)(batch)
     counts = columns.counts + jnp.sum(more, axis=0)
     # Lane after lane, wherever they lie; a cluster that has lost its last row has a sum of no rounding.
@@ -122,7 +122,7 @@ def _directions(
     first = jnp.zeros_like(resultants).at[:, 0].set(1.0)
     directed = lengths[:, None] > 0
     means = jnp.where(directed, resultants / jnp.where(directed, lengths[:, None], 1.0), first)
-    keys = jax.vmap(partial(jax.random.fold_in, key))(columns.labels)
+    keys = jax.vmap(partial(jax.random.fold_in, key))(-1 - columns.labels)
     return jax.vmap(sample)(keys, means.astype(jnp.float32), lengths.astype(jnp.float32))
 
 

@@ -148,7 +148,7 @@ class Chain(ModelChain):
     def _otherwise(self, names: tuple[int, int, int]) -> Callable[..., int] | None:
         """How rows are redrawn where it is not one after the other; see `CollapsedGibbs.step`."""
         if self.device is not None:
-            return partial(self.device.redraw, _streams.VMF_DIRECTIONS.family(*names))
+            return partial(self.device.redraw, _streams.VMF_ROWS_AT_ONCE.family(*names))
         if self.settings.groups == 1:
             return None
         return RowsInGroups(self.settings.groups, self.team, _streams.VMF_GROUPS.generator(*names))

@@ -37,13 +37,15 @@ class Choice(NamedTuple):
     Attributes:
         labels: Their numbers, [K].
         kappa: [K].
-        log_weights: Log w, [K + 1]; the background's last, minus infinity where there is none.
+        log_c: Log c(kappa), [K + 1]; the background's last.
+        log_weights: Log w, [K + 1]; the background's minus infinity where there is none.
         caps: Log xi, [K + 1].
         levels: Log u of the rows, [S].
     """
 
     labels: Int[np.ndarray, " K"]
     kappa: Float[np.ndarray, " K"]
+    log_c: Float[np.ndarray, " K1"]
     log_weights: Float[np.ndarray, " K1"]
     caps: Float[np.ndarray, " K1"]
     levels: Float[np.ndarray, " S"]
@@ -62,7 +64,7 @@ class RowsOnDevice:
 
     def redraw(
         self,
-        directed: Family,
+        streams: Family,
         gibbs: CollapsedGibbs,
         numbers: Int[np.ndarray, " S"],
         assigned: Family,
@@ -71,27 +73,23 @@ class RowsOnDevice:
         """Redraw directions and weights, then the clusters of some rows; returns how many have moved.
 
         Args:
-            directed: Streams of the directions, whose items are clusters.
+            streams: Of rows and directions.
             gibbs: The state.
             numbers: The rows, none of them twice.
-            assigned: Streams of the assignments, whose items are rows.
-            rng: Generator of the rest.
+            assigned: Streams of rows that are drawn one after the other; not used.
+            rng: Generator of weights and new clusters.
         """
+        del assigned
         choice = drawn_choice(gibbs, numbers, rng)
         before = _column_of(choice, len(gibbs.kappa))[gibbs.z[numbers]]
         with double_precision():
-            keys = jnp.stack([directed.key, assigned.key])
-            sums, r0 = on_all(gibbs.sums_away(), self.mesh), on_all(gibbs.prior.r0, self.mesh)
-            columns = _columns(gibbs, choice, self.mesh)
-            layout = Layout.of(len(numbers), self.mesh)
             x, places = self._rows_and_places(numbers)
-            batch = Batch(
-                layout.put(places.astype(np.int32), 0),
-                layout.put(numbers.astype(np.int32), -1),
-                layout.put(before.astype(np.int32), 0),
-                layout.put(choice.levels.astype(np.float32), -np.inf),
-            )
-            found = redrawn(on_all(keys, self.mesh), x, sums, r0, columns, batch)
+            layout = Layout.of(len(numbers), self.mesh)
+            each = places.astype(np.int32), numbers.astype(np.int32), before, choice.levels.astype(np.float32)
+            batch = Batch(*layout.put(each, (0, -1, 0, -np.inf)))
+            given = streams.key, gibbs.sums_away(), gibbs.prior.r0, _columns(gibbs, choice)
+            key, sums, r0, columns = on_all(given, self.mesh)
+            found = redrawn(x, batch, key, sums, r0, Columns(*columns))
         after = layout.taken(found.columns)
         _take(gibbs, numbers, choice, after, found)
         return int((after != before).sum())
@@ -141,8 +139,10 @@ def drawn_choice(gibbs: CollapsedGibbs, numbers: Int[np.ndarray, " S"], rng: np.
     log_weights = np.append(log_weights, background)
     caps = log_caps(log_weights, gibbs.rows.number) if process else np.zeros(len(log_weights))
     labels = np.append(present, gibbs.free(others))
-    kappa = np.append(gibbs.kappa[present], gibbs.fresh(rng, others))
-    return Choice(labels, kappa, log_weights, caps, levels)
+    fresh = gibbs.fresh(rng, others)
+    of_others = host_log_normaliser(gibbs.rows.dim, np.append(fresh, 0.0))
+    log_c = np.append(gibbs.sums.log_c_kappa[present], of_others)
+    return Choice(labels, np.append(gibbs.kappa[present], fresh), log_c, log_weights, caps, levels)
 
 
 def _levels(
@@ -169,20 +169,18 @@ def _width(choice: Choice) -> int:
     return max(LEAST_COLUMNS, 1 << len(choice.labels).bit_length())
 
 
-def _columns(gibbs: CollapsedGibbs, choice: Choice, mesh: Mesh) -> Columns:
-    """What the program takes of the clusters; columns between them and the background are empty."""
-    size, width, dim = len(choice.labels), _width(choice), gibbs.rows.dim
+def _columns(gibbs: CollapsedGibbs, choice: Choice) -> tuple[np.ndarray, ...]:
+    """The arrays of `Columns`; columns between them and the background are empty."""
+    size, width = len(choice.labels), _width(choice)
     labels, counts = np.full(width, len(gibbs.kappa), np.int32), np.zeros(width, np.int32)
     kappa, heights, caps = np.zeros(width, np.float32), np.full(width, -np.inf), np.full(width, -np.inf)
     labels[:size], kappa[:size] = choice.labels, choice.kappa
     counts[:size], counts[-1] = gibbs.sums.counts[choice.labels], gibbs.sums.background[0]
     places = [*range(size), width - 1]
     caps[places] = choice.caps
-    heights[places] = choice.log_weights - choice.caps
-    heights[places] += host_log_normaliser(dim, np.append(choice.kappa, 0.0))
+    heights[places] = choice.log_weights - choice.caps + choice.log_c
     heights -= heights.max()
-    each = labels, counts, kappa, heights.astype(np.float32), caps.astype(np.float32)
-    return Columns(*(on_all(values, mesh) for values in each))
+    return labels, counts, kappa, heights.astype(np.float32), caps.astype(np.float32)
 
 
 def _take(
@@ -200,7 +198,7 @@ def _take(
     counts = np.asarray(found.counts)
     born = (sums.counts[choice.labels] == 0) & (counts[:size] > 0)
     gibbs.set_kappa(choice.labels[born], choice.kappa[born])
-    sums.log_c_kappa[choice.labels[born]] = host_log_normaliser(gibbs.rows.dim, choice.kappa[born])
+    sums.log_c_kappa[choice.labels[born]] = choice.log_c[:-1][born]
     sums.counts[choice.labels], sums.background[0] = counts[:size], counts[-1]
     sums.squares[choice.labels] = np.asarray(found.squares)[:size]
     sums.along[choice.labels] = np.asarray(found.along)[:size]
