@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from geodrift.models import VonMisesFisherMixture
-from geodrift.models.von_mises_fisher_mixture import Settings, _assignments_in_jax, _chain, _rows_on_device
+from geodrift.models.clusters._drawn_columns import drawn_columns
+from geodrift.models.von_mises_fisher_mixture import Settings, _chain, _rows_on_device
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import assert_means, z_bound
@@ -157,7 +158,7 @@ def test_a_row_has_columns_above_its_level_in_proportion_to_exp_of_its_score():
     number = 40_000
     scores = np.log([0.3, 0.25, 1e-30, 0.2, 0.15, 0.1]).astype(np.float32) - 50
     allowed = np.array([True, True, True, True, True, False])
-    drawn = _assignments_in_jax._chosen(
+    drawn = drawn_columns(
         jax.random.key(3), np.tile(scores, (number, 1)), np.tile(allowed, (number, 1)), np.arange(number)
     )
     p = np.where(allowed, np.exp(scores.astype(float)), 0)

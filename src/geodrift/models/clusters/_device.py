@@ -14,6 +14,7 @@ from jaxtyping import Array, Int, PyTree, Shaped
 LANES = 8  # parts of the rows of a step: so many devices share them at most
 BLOCK = 1024  # rows of a part that are drawn at once
 _SHORTEST = 8  # rows of a part
+_LEAST_COLUMNS = 16
 
 
 def drawn_on_device() -> bool:
@@ -26,6 +27,11 @@ def devices_of_rows() -> Mesh:
     devices = jax.local_devices()
     number = max(size for size in (1, 2, 4, 8) if size <= len(devices))
     return Mesh(np.array(devices[:number]), ("lane",))
+
+
+def room_for(columns: int) -> int:
+    """A power of two that is larger, so that few programs are compiled."""
+    return max(_LEAST_COLUMNS, 1 << columns.bit_length())
 
 
 class Layout(NamedTuple):

@@ -5,8 +5,8 @@ The directions that the collapsed sampler integrates out are drawn given all ass
     mu_k ~ vMF(kappa_k R_k + r_0),
     p(z_i = k)  propto  w_k / xi_k 1(xi_k > u_i) c(kappa_k) exp(kappa_k mu_k'x_i),
 
-and then the rows of a step are independent of each other (xi and u are in `models.clusters._log_draws`). Two
-draws of conditional laws, so the assignments keep the posterior that `_assignment_kernel` has.
+and then the rows of a step are independent of each other (xi and u: `models.clusters._weights_of_all`). These
+are two draws of conditional laws, so the assignments keep the posterior that `_assignment_kernel` has.
 
 For S rows of d numbers and C columns (clusters, some that no row is in, the background): 2 S C d
 multiplications and additions for the products and as many for the sums of the rows that moved, S C
@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from geodrift.distributions import sample
+from geodrift.models.clusters._drawn_columns import drawn_columns
 
 _EVERY_DIGIT = jax.lax.Precision.HIGHEST
 
@@ -138,7 +139,7 @@ def _lane(
     def block(gained: tuple, some: Batch) -> tuple:
         rows = x[some.places]
         scores = columns.heights + jnp.matmul(rows, scaled.T, precision=_EVERY_DIGIT)
-        chosen = _chosen(key, scores, columns.caps >= some.levels[:, None], some.numbers)
+        chosen = drawn_columns(key, scores, columns.caps >= some.levels[:, None], some.numbers)
         there = some.numbers >= 0
         chosen = jnp.where(there, chosen, some.columns)
         one_hot = partial(jax.nn.one_hot, num_classes=len(scaled), dtype=rows.dtype)
@@ -150,17 +151,3 @@ def _lane(
     nothing = jnp.zeros(scaled.shape, jnp.float64), jnp.zeros(len(scaled), jnp.int32)
     gained, chosen = jax.lax.scan(block, nothing, batch)
     return chosen, *gained
-
-
-def _chosen(
-    key: Key[Array, ""], scores: Float[Array, "B C"], allowed: Bool[Array, "B C"], numbers: Int[Array, " B"]
-) -> Int[Array, " B"]:
-    """For each row a column that it may have, with probability proportional to exp(score)."""
-    scores = jnp.where(allowed, scores, -jnp.inf)
-    p = jnp.exp(scores - jnp.max(scores, axis=1, keepdims=True))
-    ends = jnp.cumsum(p, axis=1)
-    uniform = jax.vmap(lambda n: jax.random.uniform(jax.random.fold_in(key, n), (), scores.dtype))(numbers)
-    found = jnp.minimum(jnp.sum(ends <= uniform[:, None] * ends[:, -1:], axis=1), p.shape[1] - 1)
-    # Sums that are made in parts need not increase: rounding could lead to a column of probability 0.
-    likely = jnp.take_along_axis(p, found[:, None], axis=1)[:, 0] > 0
-    return jnp.where(likely, found, jnp.argmax(p, axis=1)).astype(jnp.int32)

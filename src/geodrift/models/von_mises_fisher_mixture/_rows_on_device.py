@@ -20,15 +20,13 @@ from jaxtyping import Array, Float, Int
 from geodrift._jax_release import double_precision
 from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._stream_kinds import Family
-from geodrift.models.clusters._device import Layout, devices_of_rows, fits, on_all
-from geodrift.models.clusters._log_draws import broken_off, log_caps, log_dirichlet, log_levels
+from geodrift.models.clusters._device import Layout, devices_of_rows, fits, on_all, room_for
+from geodrift.models.clusters._weights_of_all import Prior, Weights, drawn_weights
 from geodrift.models.von_mises_fisher_mixture._assignments_in_jax import Batch, Columns, Redrawn, redrawn
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._conditional import BACKGROUND
 from geodrift.models.von_mises_fisher_mixture._dense_rows import DenseRows
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE
-
-LEAST_COLUMNS = 16  # or a power of two: so few programs are compiled
 
 
 class Choice(NamedTuple):
@@ -38,17 +36,13 @@ class Choice(NamedTuple):
         labels: Their numbers, [K].
         kappa: [K].
         log_c: Log c(kappa), [K + 1]; the background's last.
-        log_weights: Log w, [K + 1]; the background's minus infinity where there is none.
-        caps: Log xi, [K + 1].
-        levels: Log u of the rows, [S].
+        weights: Of the same.
     """
 
     labels: Int[np.ndarray, " K"]
     kappa: Float[np.ndarray, " K"]
     log_c: Float[np.ndarray, " K1"]
-    log_weights: Float[np.ndarray, " K1"]
-    caps: Float[np.ndarray, " K1"]
-    levels: Float[np.ndarray, " S"]
+    weights: Weights
 
 
 class RowsOnDevice:
@@ -85,7 +79,12 @@ class RowsOnDevice:
         with double_precision():
             x, places = self._rows_and_places(numbers)
             layout = Layout.of(len(numbers), self.mesh)
-            each = places.astype(np.int32), numbers.astype(np.int32), before, choice.levels.astype(np.float32)
+            each = (
+                places.astype(np.int32),
+                numbers.astype(np.int32),
+                before,
+                choice.weights.levels.astype(np.float32),
+            )
             batch = Batch(*layout.put(each, (0, -1, 0, -np.inf)))
             given = streams.key, gibbs.sums_away(), gibbs.prior.r0, _columns(gibbs, choice)
             key, sums, r0, columns = on_all(given, self.mesh)
@@ -120,65 +119,38 @@ def _written(x: Float[Array, "N d"], part: Float[Array, "n d"], start: int) -> F
 
 
 def drawn_choice(gibbs: CollapsedGibbs, numbers: Int[np.ndarray, " S"], rng: np.random.Generator) -> Choice:
-    """Weights given the assignments, and the clusters without rows that the rows of a step may need.
-
-    Of K components all others; of a Dirichlet process those that a row's level does not exclude.
-    """
-    present, number, a0 = gibbs.occupied, gibbs.number, gibbs.prior.a0
-    process = not number.g
-    others = 0 if process else int(number.value) - len(present)
-    shapes = np.append(gibbs.sums.counts[present] + number.g, np.full(others, number.g))
-    ends = [number.value] * process + [gibbs.sums.background[0] + a0] * bool(a0)
-    logs = log_dirichlet(np.append(shapes, ends), rng)
-    background = logs[-1] if a0 else -np.inf
-    log_weights, levels = logs[: len(shapes)], np.full(len(numbers), -np.inf)
-    if process:
-        levels = _levels(gibbs, numbers, np.append(log_weights, background), rng)
-        more = broken_off(float(logs[len(shapes)]), number.value, float(levels.min()), rng)
-        others, log_weights = len(more), np.append(log_weights, more)
-    log_weights = np.append(log_weights, background)
-    caps = log_caps(log_weights, gibbs.rows.number) if process else np.zeros(len(log_weights))
-    labels = np.append(present, gibbs.free(others))
-    fresh = gibbs.fresh(rng, others)
+    """Weights given the assignments, and the clusters without rows that the rows of a step may need."""
+    present, number, outside = gibbs.occupied, gibbs.number, gibbs.sums.background[0]
+    place = np.full(len(gibbs.kappa) + 1, BACKGROUND)
+    place[present] = np.arange(len(present))
+    others, alpha = (int(number.value) - len(present), 0.0) if number.g else (0, number.value)
+    prior = Prior(number.g, others, alpha, float(outside + gibbs.prior.a0))
+    of_rows = place[gibbs.z[numbers]]
+    weights = drawn_weights(gibbs.sums.counts[present], of_rows, gibbs.rows.number, prior, rng)
+    others = len(weights.logs) - 1 - len(present)
+    labels, fresh = np.append(present, gibbs.free(others)), gibbs.fresh(rng, others)
     of_others = host_log_normaliser(gibbs.rows.dim, np.append(fresh, 0.0))
     log_c = np.append(gibbs.sums.log_c_kappa[present], of_others)
-    return Choice(labels, np.append(gibbs.kappa[present], fresh), log_c, log_weights, caps, levels)
-
-
-def _levels(
-    gibbs: CollapsedGibbs,
-    numbers: Int[np.ndarray, " S"],
-    log_weights: Float[np.ndarray, " t1"],
-    rng: np.random.Generator,
-) -> Float[np.ndarray, " S"]:
-    """Log u of rows, given the weights of the clusters that have rows and, last, of the background."""
-    caps = np.zeros(len(gibbs.kappa) + 1)
-    caps[[*gibbs.occupied, BACKGROUND]] = log_caps(log_weights, gibbs.rows.number)
-    return log_levels(caps[gibbs.z[numbers]], rng)
+    return Choice(labels, np.append(gibbs.kappa[present], fresh), log_c, weights)
 
 
 def _column_of(choice: Choice, room: int) -> Int[np.ndarray, " M1"]:
     """The column of each cluster; of the background, the last entry, the last column."""
     found = np.zeros(room + 1, np.int32)
-    found[choice.labels], found[BACKGROUND] = np.arange(len(choice.labels)), _width(choice) - 1
+    found[choice.labels], found[BACKGROUND] = np.arange(len(choice.labels)), room_for(len(choice.labels)) - 1
     return found
-
-
-def _width(choice: Choice) -> int:
-    """C: room for all clusters and the background."""
-    return max(LEAST_COLUMNS, 1 << len(choice.labels).bit_length())
 
 
 def _columns(gibbs: CollapsedGibbs, choice: Choice) -> tuple[np.ndarray, ...]:
     """The arrays of `Columns`; columns between them and the background are empty."""
-    size, width = len(choice.labels), _width(choice)
+    size, width = len(choice.labels), room_for(len(choice.labels))
     labels, counts = np.full(width, len(gibbs.kappa), np.int32), np.zeros(width, np.int32)
     kappa, heights, caps = np.zeros(width, np.float32), np.full(width, -np.inf), np.full(width, -np.inf)
     labels[:size], kappa[:size] = choice.labels, choice.kappa
     counts[:size], counts[-1] = gibbs.sums.counts[choice.labels], gibbs.sums.background[0]
     places = [*range(size), width - 1]
-    caps[places] = choice.caps
-    heights[places] = choice.log_weights - choice.caps + choice.log_c
+    caps[places] = choice.weights.caps
+    heights[places] = choice.weights.logs - choice.weights.caps + choice.log_c
     heights -= heights.max()
     return labels, counts, kappa, heights.astype(np.float32), caps.astype(np.float32)
 
@@ -192,7 +164,7 @@ def _take(
 ) -> None:
     """The state after a step; what the device keeps stays there."""
     size, sums = len(choice.labels), gibbs.sums
-    of_columns = np.full(_width(choice), BACKGROUND, np.int32)
+    of_columns = np.full(room_for(len(choice.labels)), BACKGROUND, np.int32)
     of_columns[:size] = choice.labels
     gibbs.z[numbers] = of_columns[after]
     counts = np.asarray(found.counts)
