@@ -32,7 +32,7 @@ def device(monkeypatch):
 @pytest.mark.parametrize("case", CASES)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(case, device):
     rows, alpha, settings = CASES[case]
-    draws = draws_of(rows, 8, 500, concentration=alpha, **settings)
+    draws = draws_of(rows, 6, 300, concentration=alpha, **settings)
     partitions, p, mean = problem.posterior(rows, PRIOR, alpha, settings.get("n_clusters"))
     likely = p > 0.02
     found, expected = indicators(draws, partitions)[:, :, likely], p[likely]
@@ -44,7 +44,7 @@ def test_rows_drawn_all_at_once_have_the_law_of_enumeration(case, device):
 
 def test_rows_that_say_nothing_are_seated_as_in_a_chinese_restaurant(device):
     alpha = 0.8
-    draws = draws_of(np.zeros((12, 3)), 8, 400, concentration=alpha, batch_size=12)
+    draws = draws_of(np.zeros((12, 3)), 6, 300, concentration=alpha, batch_size=12)
     p = np.array([1.0])
     for seated in range(12):  # p[k]: of k clusters
         born = alpha / (alpha + seated)
@@ -87,8 +87,8 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     rows, means = clustered(40, 5, 4)[0], []
     for forced in (False, True):
         monkeypatch.setattr(_sampler, "drawn_on_device", lambda forced=forced: forced)
-        chains = [chain_of(rows, number, batch_size=20) for number in range(6)]
-        means.append([numbers_of(chain, 400)[60:].mean(axis=0) for chain in chains])
+        chains = [chain_of(rows, number, batch_size=20) for number in range(5)]
+        means.append([numbers_of(chain, 250)[50:].mean(axis=0) for chain in chains])
         assert all((chain.move.device is not None) == forced for chain in chains)
     host, found = np.array(means)
     error = np.sqrt((host.var(axis=0, ddof=1) + found.var(axis=0, ddof=1)) / len(host))

@@ -22,11 +22,10 @@ from models.vmf_device_program import rows_around
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-# What the others are made of: a background, a prior of the directions, one kappa, no cut of a process.
+# What the others are made of: a background, a prior of the directions, K given and drawn, no cut of a process.
 QUICK = {
     "three components, a background",
     "a Dirichlet process, directions with a prior",
-    "a Dirichlet process with one kappa and a background",
     "finite mixtures",
 }
 MARKED = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CASES]
@@ -53,7 +52,7 @@ def rows(number=200, dim=6, kappa=8.0):
 @pytest.mark.parametrize("name", MARKED)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(name):
     number, law = CASES[name]
-    steps, chains = (450, 6) if name in QUICK else (1_500, 8)
+    steps, chains = (300, 6) if name in QUICK else (1_500, 8)
     draws = [
         vmf_problem.chain(copy.copy(number), law, seed, steps, BATCHES[name], device=True)
         for seed in range(chains)
@@ -69,11 +68,9 @@ def numbers_of(chain, steps):
     for _ in range(steps):
         chain.step()
         gibbs = chain.gibbs
-        sizes = np.sort(gibbs.sums.counts[gibbs.occupied])
-        kappas = np.log(gibbs.kappa[gibbs.z])
-        found.append(
-            [len(sizes), sizes[-1], (gibbs.z[0] == gibbs.z[1:40]).mean(), kappas.mean(), gibbs.log_joint()]
-        )
+        sizes, alike = gibbs.sums.counts[gibbs.occupied], (gibbs.z[0] == gibbs.z).mean()
+        kappa = np.log(gibbs.kappa[gibbs.z]).mean()
+        found.append([len(sizes), sizes.max(), alike, kappa, gibbs.log_joint()])
     return np.array(found)
 
 
@@ -83,9 +80,9 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     means = []
     for forced in (False, True):
         monkeypatch.setattr(_chain, "drawn_on_device", lambda forced=forced: forced)
-        chains = [Chain(data, settings, seed=7, chain=number) for number in range(6)]
+        chains = [Chain(data, settings, seed=7, chain=number) for number in range(4)]
         assert all((chain.device is not None) == forced for chain in chains)
-        means.append([numbers_of(chain, 600)[100:].mean(axis=0) for chain in chains])
+        means.append([numbers_of(chain, 250)[50:].mean(axis=0) for chain in chains])
     host, device = np.array(means)
     error = np.sqrt((host.var(axis=0, ddof=1) + device.var(axis=0, ddof=1)) / len(host))
     t = (host.mean(axis=0) - device.mean(axis=0)) / error

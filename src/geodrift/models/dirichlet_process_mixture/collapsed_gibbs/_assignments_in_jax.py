@@ -4,12 +4,12 @@ The word probabilities that the collapsed sampler integrates out are drawn given
 
     theta_k ~ Dirichlet(a_0 + N_k),    p(z_i = k)  propto  w_k / xi_k 1(xi_k > u_i) prod_c theta_kc^x_ic,
 
-and then the rows of a step are independent of each other (xi and u: `models.clusters._weights_of_all`). Rows of
-about one length run side by side, `ENTRIES` of their entries at a time.
+and then the rows of a step are independent of each other (xi and u: `models.clusters._weights_of_all`). Rows
+of about one length run side by side, `ENTRIES` of their entries at a time.
 
-For V words, C columns (clusters and some that no row is in) and n entries of the step's rows: V C gammas, 2 n C
-multiplications and additions, and 4 n C bytes of logs of theta, of rows of C numbers that lie together, to
-which padding to powers of two adds up to as many again; counts change by two additions of whole numbers an
+For V words, C columns (clusters and some that no row is in) and n entries of the step's rows: V C gammas,
+2 n C multiplications and additions, and 4 n C bytes of logs of theta, of rows of C numbers that lie together,
+to which padding to powers of two adds up to as many again; counts change by two additions of whole numbers an
 entry, in any order.
 """
 
@@ -135,7 +135,7 @@ def moved(
 def _entries_at(
     entries: Entries, some: Batch, places: Int[Array, " E"]
 ) -> tuple[Int[Array, "B E"], Int[Array, "B E"], Bool[Array, "B E"]]:
-    """Words and counts of entries of rows, of the same places in all of them; counts are 0 beyond the last."""
+    """Words and counts at the same places of all rows, and which there are; counts are 0 elsewhere."""
     inside = places < some.lengths[:, None]
     at = jnp.where(inside, some.begins[:, None] + places, 0)
     return entries.words[at], jnp.where(inside, entries.counts[at], 0), inside

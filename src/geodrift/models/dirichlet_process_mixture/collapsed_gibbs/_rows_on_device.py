@@ -1,9 +1,9 @@
 """Steps of a mixture of counts on a device, all rows of a step at once.
 
-On the device lie the rows (words and counts, 8 bytes an entry, a copy for each chain; where half of its memory does not
-hold them those of each step go there) and N, the clusters' counts, which move home when something here reads them: a stored
-draw, a checkpoint, rows that are drawn one after the other. Here are assignments, the numbers of rows and tokens
-of each cluster, weights and alpha.
+On the device lie the rows (words and counts, 8 bytes an entry, a copy for each chain; where half of its
+memory does not hold them, those of each step go there) and N, the clusters' counts, which move home when
+something here reads them: a stored draw, a checkpoint, rows that are drawn one after the other. Here are
+assignments, the numbers of rows and tokens of each cluster, weights and alpha.
 
 A step of S rows sends 20 bytes a row and 12 a column, and gets 4 a row back; with rows that do not fit 8 an
 entry more. N is 4 V M bytes each way when it moves.

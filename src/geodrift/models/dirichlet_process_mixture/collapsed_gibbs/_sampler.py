@@ -168,7 +168,7 @@ class CollapsedGibbs(ClusterMove):
         self.clusters.seat(rows, self.assignments, prior, alpha, extra, self.given, family)
 
     def _at_once(self, numbers: Int[np.ndarray, " S"], count: int) -> bool:
-        """Whether a step is for a device: not at the start, where clusters that are too many have to merge."""
+        """Whether a step is for a device: not at the start, where clusters that are too many merge."""
         if not drawn_on_device() or self.num_groups > 1 or count < self.first_at_once:
             return False
         return bool((self.assignments[numbers] != UNSEATED).all())
