@@ -22,7 +22,7 @@ from models.vmf_device_program import rows_around
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-# What the others are made of: a background, a prior of the directions, K given and drawn, no cut of a process.
+# What the others are made of: a background, a prior of the directions, K given, drawn and without a bound.
 QUICK = {
     "three components, a background",
     "a Dirichlet process, directions with a prior",
