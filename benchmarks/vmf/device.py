@@ -3,11 +3,11 @@
     python benchmarks/vmf/device.py --json benchmarks/results/vmf-device.json [--rows 1000000] [--dim 768]
         [--clusters 100] [--batch 131072] [--steps 20] [--bandwidth 3.35e12] [--flops 67e12]
 
-Vectors around random directions, K given; the state is that of the true clusters, so no start is looked for.
+Vectors around random directions, K given; the state is that of the true clusters: no start is looked for.
 Programs are compiled before the clock starts. A step is timed whole: what is drawn on the host, what travels,
-and the program on the device. Its floor is the larger of bytes by --bandwidth and operations by --flops (those
-of an H100's memory and float32 units); `_assignments_in_jax` says what is counted. On a CPU the path is forced
-and the figure says only that it runs.
+and the program on the device. Its floor is the larger of bytes by --bandwidth and operations by --flops (an
+H100's, of its memory and float32 units); `_assignments_in_jax` says what is counted. On a CPU the path is
+forced, and the figure says only that it runs.
 """
 
 import argparse

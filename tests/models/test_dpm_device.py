@@ -13,7 +13,7 @@ from law_checks import assert_means, z_bound
 from models import dpm_problem as problem
 from models.test_dpm_laws import LONG, PRIOR, ROWS, draws_of, indicators
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
+many_steps = pytest.mark.usefixtures("unchecked_types")
 
 CASES = {
     "all rows, alpha drawn": (ROWS, None, {}),
@@ -29,6 +29,7 @@ def device(monkeypatch):
     monkeypatch.setattr(_sampler, "ONE_BY_ONE", 0)
 
 
+@many_steps
 @pytest.mark.parametrize("case", CASES)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(case, device):
     rows, alpha, settings = CASES[case]
@@ -42,6 +43,7 @@ def test_rows_drawn_all_at_once_have_the_law_of_enumeration(case, device):
     assert_means(found, expected)
 
 
+@many_steps
 def test_rows_that_say_nothing_are_seated_as_in_a_chinese_restaurant(device):
     alpha = 0.8
     draws = draws_of(np.zeros((12, 3)), 6, 300, concentration=alpha, batch_size=12)
@@ -82,6 +84,7 @@ def numbers_of(chain, steps):
     return np.array(found)
 
 
+@many_steps
 def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     """Whole chains, with rows that are drawn one after the other; clusters that overlap."""
     rows, means = clustered(40, 5, 4)[0], []
@@ -142,6 +145,7 @@ def test_rows_that_no_device_has_room_for_are_drawn_alike(device, monkeypatch):
         np.testing.assert_array_equal(states[1][key], value, err_msg=key)
 
 
+@many_steps
 def test_an_estimator_finds_clusters_on_a_device(monkeypatch):
     monkeypatch.setattr(_sampler, "drawn_on_device", lambda: True)
     rows, z = clustered(300, 30, 40)

@@ -20,7 +20,7 @@ from models import vmf_device_program, vmf_problem
 from models.test_vmf_law import BATCHES, CASES
 from models.vmf_device_program import rows_around
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
+many_steps = pytest.mark.usefixtures("unchecked_types")
 
 # What the others are made of: a background, a prior of the directions, K given, drawn and without a bound.
 QUICK = {
@@ -49,6 +49,7 @@ def rows(number=200, dim=6, kappa=8.0):
     return rows_around(rng, dim, 3, kappa, rng.integers(3, size=number))
 
 
+@many_steps
 @pytest.mark.parametrize("name", MARKED)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(name):
     number, law = CASES[name]
@@ -74,6 +75,7 @@ def numbers_of(chain, steps):
     return np.array(found)
 
 
+@many_steps
 def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     """Whole chains, splits and rows that are drawn one after the other included; clusters that overlap."""
     data, settings = rows_of(rows(40, 4, 6.0)), Settings(batch_size=20)
@@ -180,6 +182,7 @@ def test_devices_that_share_the_rows_draw_what_one_draws(tmp_path):
         np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-6, atol=1e-6)
 
 
+@many_steps
 def test_an_estimator_finds_clusters_on_a_device(device):
     rng = np.random.default_rng(8)
     z = rng.integers(4, size=600)
