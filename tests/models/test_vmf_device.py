@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_ROWS_AT_ONCE
 from geodrift.models import VonMisesFisherMixture
 from geodrift.models.clusters._drawn_columns import drawn_columns
 from geodrift.models.von_mises_fisher_mixture import Settings, _chain, _rows_on_device
@@ -20,7 +22,7 @@ from models import vmf_device_program, vmf_problem
 from models.test_vmf_law import BATCHES, CASES
 from models.vmf_device_program import rows_around
 
-many_steps = pytest.mark.usefixtures("unchecked_types")
+pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 # What the others are made of: a background, a prior of the directions, K given, drawn and without a bound.
 QUICK = {
@@ -49,7 +51,6 @@ def rows(number=200, dim=6, kappa=8.0):
     return rows_around(rng, dim, 3, kappa, rng.integers(3, size=number))
 
 
-@many_steps
 @pytest.mark.parametrize("name", MARKED)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(name):
     number, law = CASES[name]
@@ -75,7 +76,6 @@ def numbers_of(chain, steps):
     return np.array(found)
 
 
-@many_steps
 def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     """Whole chains, splits and rows that are drawn one after the other included; clusters that overlap."""
     data, settings = rows_of(rows(40, 4, 6.0)), Settings(batch_size=20)
@@ -97,13 +97,9 @@ def test_sums_that_a_device_keeps_are_those_of_the_assignments(name, device):
     moved = sum(chain.step() for _ in range(9))
     gibbs = chain.gibbs
     assert moved > 0
-    chain.device.redraw(
-        _chain._streams.VMF_ROWS_AT_ONCE.family(3, 0, 9),
-        gibbs,
-        np.arange(150),
-        None,
-        np.random.default_rng(0),
-    )
+    names = 3, 0, 9
+    streams, assigned = VMF_ROWS_AT_ONCE.family(*names), VMF_ASSIGNMENTS.family(*names)
+    chain.device.redraw(streams, gibbs, np.arange(150), assigned, np.random.default_rng(0))
     assert gibbs.away is not None
     inside = gibbs.z >= 0
     assert gibbs.sums.counts.tolist() == np.bincount(gibbs.z[inside], minlength=len(gibbs.kappa)).tolist()
@@ -157,9 +153,8 @@ def test_a_row_has_columns_above_its_level_in_proportion_to_exp_of_its_score():
     number = 40_000
     scores = np.log([0.3, 0.25, 1e-30, 0.2, 0.15, 0.1]).astype(np.float32) - 50
     allowed = np.array([True, True, True, True, True, False])
-    drawn = drawn_columns(
-        jax.random.key(3), np.tile(scores, (number, 1)), np.tile(allowed, (number, 1)), np.arange(number)
-    )
+    of_rows = jnp.tile(scores, (number, 1)), jnp.tile(allowed, (number, 1)), jnp.arange(number)
+    drawn = drawn_columns(jax.random.key(3), *of_rows)
     p = np.where(allowed, np.exp(scores.astype(float)), 0)
     p /= p.sum()
     seen = np.bincount(np.asarray(drawn), minlength=6) / number
@@ -182,7 +177,6 @@ def test_devices_that_share_the_rows_draw_what_one_draws(tmp_path):
         np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-6, atol=1e-6)
 
 
-@many_steps
 def test_an_estimator_finds_clusters_on_a_device(device):
     rng = np.random.default_rng(8)
     z = rng.integers(4, size=600)

@@ -114,7 +114,9 @@ def kept_on(rows: DenseRows, mesh: Mesh) -> Float[Array, "N d"]:
 
 
 @jax.jit(donate_argnums=0)
-def _written(x: Float[Array, "N d"], part: Float[Array, "n d"], start: int) -> Float[Array, "N d"]:
+def _written(
+    x: Float[Array, "N d"], part: Float[Array, "n d"], start: Int[Array, ""] | int
+) -> Float[Array, "N d"]:
     return jax.lax.dynamic_update_slice(x, part, (start, 0))
 
 

@@ -115,7 +115,9 @@ def _tokens_of(rows: Rows) -> Int[np.ndarray, " S"]:
 
 
 @jax.jit(donate_argnums=0)
-def _written(every: Int[Array, "2 n"], part: Int[Array, "2 m"], start: int) -> Int[Array, "2 n"]:
+def _written(
+    every: Int[Array, "2 n"], part: Int[Array, "2 m"], start: Int[Array, ""] | int
+) -> Int[Array, "2 n"]:
     return jax.lax.dynamic_update_slice(every, part, (0, start))
 
 
