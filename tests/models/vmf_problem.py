@@ -1,19 +1,27 @@
 """The exact posterior of a von Mises-Fisher mixture of a few rows: all partitions, quadrature over kappa."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 from scipy.special import gammaln
 
 from geodrift.distributed import Alone
 from geodrift.distributions import host_log_normaliser
-from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_CONCENTRATIONS, VMF_GROUPS, VMF_STEP
+from geodrift.kernels._streams import (
+    VMF_ASSIGNMENTS,
+    VMF_CONCENTRATIONS,
+    VMF_GROUPS,
+    VMF_ROWS_AT_ONCE,
+    VMF_STEP,
+)
 from geodrift.models.von_mises_fisher_mixture._cluster_number import log_components_prior
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows_in_groups import RowsInGroups
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._rows_on_device import RowsOnDevice
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 
 ROWS = np.array([[1.0, 0.1, 0.0], [0.9, 0.4, 0.2], [-0.2, 1.0, 0.3], [0.0, -0.3, 1.0]])
@@ -110,24 +118,25 @@ def expected(number, law, rows=ROWS):
     return p @ np.array(values)
 
 
-def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0, groups=1, team=None):
+def chain(number, law, seed, steps, batch=None, rows=ROWS, moves=0, groups=1, team=None, device=False):
     """Statistics along one Gibbs chain of minibatches, with so many splits or merges after each.
 
-    Rows are redrawn in ``groups`` of clusters, which the processes of ``team`` share.
+    Rows are redrawn in ``groups`` of clusters, which the processes of ``team`` share, or on a device.
     """
-    split_merge = SplitMerge(law)
-    gibbs = CollapsedGibbs(
-        rows_of(rows), number, law, np.zeros(rows.shape[0], int), np.full(rows.shape[0], 2.0)
-    )
+    split_merge, every = SplitMerge(law), rows_of(rows)
+    on_device = RowsOnDevice(every) if device else None
+    gibbs = CollapsedGibbs(every, number, law, np.zeros(rows.shape[0], int), np.full(rows.shape[0], 2.0))
     found = []
     for count in range(steps):
         rng = VMF_STEP.generator(seed, 0, count)
         numbers = rng.permutation(rows.shape[0])[:batch]
         names = seed, 0, count
-        in_groups = (
-            RowsInGroups(groups, team or Alone(), VMF_GROUPS.generator(*names)) if groups > 1 else None
-        )
-        gibbs.step(numbers, VMF_ASSIGNMENTS.family(*names), VMF_CONCENTRATIONS.family(*names), rng, in_groups)
+        otherwise = None
+        if device:
+            otherwise = partial(on_device.redraw, VMF_ROWS_AT_ONCE.family(*names))
+        elif groups > 1:
+            otherwise = RowsInGroups(groups, team or Alone(), VMF_GROUPS.generator(*names))
+        gibbs.step(numbers, VMF_ASSIGNMENTS.family(*names), VMF_CONCENTRATIONS.family(*names), rng, otherwise)
         for _ in range(moves):
             split_merge.propose(gibbs, rng)
         first = np.log(gibbs.kappa[gibbs.z[0]]) if gibbs.z[0] >= 0 else 0.0

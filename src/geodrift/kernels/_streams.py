@@ -58,6 +58,9 @@ SAM_ANNEALED_MIXTURES = KernelStreams("sam", 4, "replicate", "temperature", "pla
 DPM_ASSIGNMENTS = KernelStreams("dpm", 11, "chain", "steps taken", "document")
 DPM_MINIBATCH_ASSIGNMENTS = KernelStreams("dpm scaled counts", 12, "chain", "steps taken", "document")
 DPM_CLUSTER_MOVES = KernelStreams("dpm scaled counts", 13, "chain", "steps taken", "cluster and word")
+DPM_ROWS_AT_ONCE = KernelStreams(
+    "dpm", 24, "chain", "steps taken", "row; below 0 a cluster's words", items=(-(2**31), 2**31 - 1)
+)
 VMF_ASSIGNMENTS = KernelStreams("vmf chain", 5, "chain", "steps taken", "row", items=(0, 2**63 - 1))
 VMF_CONCENTRATIONS = KernelStreams("vmf chain", 6, "chain", "steps taken", "cluster", items=(0, 2**63 - 1))
 VMF_START_ASSIGNMENTS = KernelStreams(
@@ -65,6 +68,9 @@ VMF_START_ASSIGNMENTS = KernelStreams(
 )
 VMF_START_CONCENTRATIONS = KernelStreams(
     "vmf chain", 8, "chain", "sweeps of the start", "cluster", items=(0, 2**63 - 1)
+)
+VMF_ROWS_AT_ONCE = KernelStreams(
+    "vmf chain", 23, "chain", "steps taken", "row; below 0 a cluster's direction", items=(-(2**31), 2**31 - 1)
 )
 # The seed is a hash of the JAX key.
 HOST_PROCESSES = KernelStreams("process", 0, "0", "0", "entry of the array")
@@ -86,6 +92,7 @@ DPM_START = PhiloxStreams("dpm", 1)
 DPM_CONCENTRATION = PhiloxStreams("dpm", 2, "steps taken")
 DPM_DRAW = PhiloxStreams("dpm", 3, "steps taken")
 DPM_GROUPS = PhiloxStreams("dpm", 5, "steps taken")
+DPM_WEIGHTS_AT_ONCE = PhiloxStreams("dpm", 6, "steps taken")
 DPM_WEIGHT_MOVES = PhiloxStreams("dpm scaled counts", 4, "steps taken")
 VMF_ROW_ORDER = PhiloxStreams("vmf chain", 0, "pass over the rows")
 VMF_STEP = PhiloxStreams("vmf chain", 1, "steps taken")

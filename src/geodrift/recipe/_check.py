@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from geodrift._jax_release import double_precision
 from geodrift._tree import add, sub
 from geodrift._types import RandomKey
 from geodrift._types import Scalar as Number
@@ -84,7 +85,7 @@ def check(
     claim = _Claim(
         hamiltonian, Coefficients(as_operator_function(diffusion), as_operator_function(curl)), gamma, drift
     )
-    with _float64():
+    with double_precision():
         points = _points(jax.random.key(0) if key is None else key, point)
         _check_shapes(claim, jax.tree.map(lambda x: x[0], points))
         found, residuals = jax.jit(jax.vmap(claim.defects_and_residual))(points)
@@ -211,10 +212,3 @@ def _check_shapes(claim: _Claim, z: PyTree) -> None:
 
 def _vector(tree: PyTree) -> Float[Array, " n"]:
     return ravel_pytree(tree)[0]
-
-
-def _float64() -> Any:
-    # The context moved between versions of JAX.
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    return jax.experimental.enable_x64()  # type: ignore[attr-defined]

@@ -146,12 +146,12 @@ class Chain(ModelChain):
             self.move.begin(self.source.rows(self._order(0, size)))
         if self.move.batch_size == size == self.source.num_rows:
             self.position = (number, size)
-            return self.source.all_rows()
+            return self.move.rows(np.arange(size), self.count)
         if self.order[0] != number:
             self.order = (number, self._order(number, size))
         chosen = self.order[1][done : done + self.move.batch_size]
         self.position = (number, done + len(chosen))
-        return self.source.rows(chosen)
+        return self.move.rows(chosen, self.count)
 
     def _order(self, number: int, size: int) -> Int[np.ndarray, " size"]:
         """The rows of a pass: the first ones of the first pass, where they are not all."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from geodrift.models.dirichlet_process_mixture._rows import Rows
+from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 
 
@@ -27,6 +27,7 @@ class ClusterMove(abc.ABC):
     """
 
     settings: Settings
+    source: RowSource
     batch_size: int  # rows of a step, at most those of the corpus
     concentration: float  # alpha
     assignments: Int[np.ndarray, " D"]  # of every row, int32; -1 where it has none yet
@@ -38,6 +39,12 @@ class ClusterMove(abc.ABC):
     @abc.abstractmethod
     def begin(self, rows: Rows) -> None:
         """What happens before the first step, with the rows of the first pass."""
+
+    def rows(self, numbers: Int[np.ndarray, " S"], count: int) -> Rows:
+        """The given rows for step ``count``; where a step takes all rows, they are in their order."""
+        del count
+        every = self.batch_size == self.source.num_rows
+        return self.source.all_rows() if every else self.source.rows(numbers)
 
     @abc.abstractmethod
     def step(self, rows: Rows, count: int) -> None:

@@ -1,23 +1,32 @@
 """One chain of a von Mises-Fisher mixture: its rows, its steps, its state."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
 from geodrift.kernels import _streams
+from geodrift.models.clusters._device import drawn_on_device
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._dense_rows import DenseRows
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_in_groups import RowsInGroups
+from geodrift.models.von_mises_fisher_mixture._rows_on_device import RowsOnDevice
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._split_merge import SplitMerge
 from geodrift.models.von_mises_fisher_mixture._start import Start
 
 RECOMPUTE = 16  # passes after which sums are made anew
+# Rows of a pass that a chain on a device draws one after the other, directions integrated out: in many
+# dimensions a direction drawn from the prior fits no row, and new clusters come of these and of splits.
+ONE_BY_ONE = 256
 
 
 class Chain(ModelChain):
@@ -73,6 +82,10 @@ class Chain(ModelChain):
         self.prior = Prior(settings.concentration(rows.dim), settings.shared, settings.background, r0)
         self.team = team or Alone()
         self.gibbs: CollapsedGibbs | None = None
+        self.device: RowsOnDevice | None = None
+        # Groups of clusters are for processes, and of sparse rows products are few.
+        if drawn_on_device() and isinstance(rows, DenseRows) and settings.groups == 1:
+            self.device = RowsOnDevice(rows)
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
         self.rows_seen = 0
         self.split_merge = SplitMerge(self.prior)
@@ -111,25 +124,34 @@ class Chain(ModelChain):
         size = min(self.settings.batch_size, number)
         steps = -(-number // size)  # of a pass
         passed, place = divmod(self.count, steps)
-        if place == 0 and passed % RECOMPUTE == 0:
+        if place == 0 and passed % RECOMPUTE == 0 and self.device is None:
             gibbs.recompute()
         if self.order[0] != passed:
             rng = _streams.VMF_ROW_ORDER.generator(self.seed, self.chain, passed)
             self.order = (passed, rng.permutation(number))
         names = self.seed, self.chain, self.count
-        rows, groups = self.order[1][place * size : (place + 1) * size], self.settings.groups
-        gibbs.step(
-            rows,
+        rows, assigned = (
+            self.order[1][place * size : (place + 1) * size],
             _streams.VMF_ASSIGNMENTS.family(*names),
-            _streams.VMF_CONCENTRATIONS.family(*names),
-            _streams.VMF_STEP.generator(*names),
-            RowsInGroups(groups, self.team, _streams.VMF_GROUPS.generator(*names)) if groups > 1 else None,
         )
+        moved, rng = _streams.VMF_CONCENTRATIONS.family(*names), _streams.VMF_STEP.generator(*names)
+        gibbs.step(rows, assigned, moved, rng, self._otherwise(names))
         if place == steps - 1:
-            self.split_merge.propose(gibbs, _streams.VMF_SPLIT_MERGE.generator(*names))
+            rng = _streams.VMF_SPLIT_MERGE.generator(*names)
+            if self.device is not None:
+                gibbs.one_by_one(rows[:ONE_BY_ONE], assigned, rng)
+            self.split_merge.propose(gibbs, rng)
         self.count += 1
         self.rows_seen += len(rows)
         return gibbs.moved
+
+    def _otherwise(self, names: tuple[int, int, int]) -> Callable[..., int] | None:
+        """How rows are redrawn where it is not one after the other; see `CollapsedGibbs.step`."""
+        if self.device is not None:
+            return partial(self.device.redraw, _streams.VMF_ROWS_AT_ONCE.family(*names))
+        if self.settings.groups == 1:
+            return None
+        return RowsInGroups(self.settings.groups, self.team, _streams.VMF_GROUPS.generator(*names))
 
     def _begin_together(self) -> None:
         """Every process begins where process 0 does, which alone looks for a start."""

@@ -8,8 +8,9 @@ so does the step, whichever rows it takes: its cost does not depend on the numbe
 
 from collections.abc import Callable
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.special import gammaln
 
 from geodrift.distributions import host_log_normaliser
@@ -35,7 +36,12 @@ class CollapsedGibbs:
         prior: The other priors.
         z: Assignments to begin with, `BACKGROUND` or from 0, [N].
         kappa: Concentrations to begin with, [M]; of clusters without rows they are not read.
+
+    Attributes:
+        away: R, where the last step was taken on a device; None: R is here.
     """
+
+    away: Float[Array, "M d"] | None = None
 
     def __init__(
         self,
@@ -58,6 +64,21 @@ class CollapsedGibbs:
         self.kappa[: min(room, len(kappa))] = kappa[:room]
         self.moved = 0
         self.recompute()
+
+    @property
+    def resultants(self) -> Float[np.ndarray, "..."]:
+        """R, here to be read and changed: brought home from a device if it was there."""
+        if self.away is not None:
+            self._resultants, self.away = np.array(self.away), None
+        return self._resultants
+
+    @resultants.setter
+    def resultants(self, values: Float[np.ndarray, "..."]) -> None:
+        self._resultants, self.away = values, None
+
+    def sums_away(self) -> Float[Array, "M d"]:
+        """R for a step on a device, which leaves it there: see `away`."""
+        return jnp.asarray(self._resultants) if self.away is None else self.away
 
     def recompute(self) -> None:
         """Everything that follows from assignments and concentrations, anew: sums drift by rounding."""
@@ -123,7 +144,7 @@ class CollapsedGibbs:
         assigned: Family,
         moved: Family,
         rng: np.random.Generator,
-        in_groups: Callable[["CollapsedGibbs", np.ndarray, np.ndarray, Family], int] | None = None,
+        otherwise: Callable[["CollapsedGibbs", np.ndarray, Family, np.random.Generator], int] | None = None,
     ) -> None:
         """Redraw the clusters of some rows, then everything else.
 
@@ -132,21 +153,30 @@ class CollapsedGibbs:
             assigned: Streams of the assignments, whose items are rows.
             moved: Streams of the concentrations, whose items are clusters.
             rng: Generator of the rest.
-            in_groups: Redraws rows by groups of clusters: `RowsInGroups`; None: among all clusters.
+            otherwise: Redraws the rows by groups of clusters (`RowsInGroups`) or all at once
+                (`RowsOnDevice`); None: one after the other among all clusters.
         """
-        prior, fresh = self.prior.concentration, np.empty(0)
-        if not self.prior.shared:
-            fresh = prior.draws(rng, len(numbers))
-        else:
-            fresh = np.full(len(numbers), self.kappa[0])
-        if in_groups is None:
-            law = self.law(*self.number.new, self.prior.a0)
-            self.moved = self.redraw(numbers, law, fresh, assigned)
-        else:
-            self.moved = in_groups(self, numbers, fresh, assigned)
+        self.moved = (otherwise or CollapsedGibbs.one_by_one)(self, numbers, assigned, rng)
         self._draw_concentrations(moved)
         inside = int(self.sums.counts.sum() + self.sums.background[0])
         self.number.update(rng, len(self.occupied), inside, self.prior.a0)
+
+    def one_by_one(self, numbers: Int[np.ndarray, " S"], assigned: Family, rng: np.random.Generator) -> int:
+        """Redraw the clusters of some rows among all clusters; returns how many have moved."""
+        law = self.law(*self.number.new, self.prior.a0)
+        return self.redraw(numbers, law, self.fresh(rng, len(numbers)), assigned)
+
+    def fresh(self, rng: np.random.Generator, number: int) -> Float[np.ndarray, " number"]:
+        """Concentrations of new clusters."""
+        if self.prior.shared:
+            return np.full(number, self.kappa[0])
+        return self.prior.concentration.draws(rng, number)
+
+    def free(self, number: int) -> Int[np.ndarray, " number"]:
+        """The first numbers that no cluster has."""
+        while len(self.sums.counts) - len(self.occupied) < number:
+            self.grow()
+        return np.flatnonzero(self.sums.counts == 0)[:number]
 
     def law(self, first: float, each: float, a0: float) -> Law:
         """What the law of assignments reads, with these weights of new clusters and of the background."""

@@ -21,7 +21,10 @@ class DenseRows(Rows):
 
     Attributes:
         exact: Whether the array is of double precision and its rows are scaled already.
+        on_device: The rows there, once `_rows_on_device` has put them; chains share them.
     """
+
+    on_device: Any = None
 
     def __init__(self, array: Any, normalise: bool = False) -> None:
         self.array, self.exact = array, False

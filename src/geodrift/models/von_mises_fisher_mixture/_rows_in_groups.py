@@ -55,10 +55,11 @@ class RowsInGroups:
         self,
         gibbs: CollapsedGibbs,
         numbers: Int[np.ndarray, " S"],
-        fresh: Float[np.ndarray, " S"],
         assigned: Family,
+        rng: np.random.Generator,
     ) -> int:
-        """Redraw the clusters of some rows; see `CollapsedGibbs.redraw`."""
+        """Redraw the clusters of some rows; see `CollapsedGibbs.step`."""
+        fresh = gibbs.fresh(rng, len(numbers))
         present = np.arange(len(gibbs.kappa)) if gibbs.fixed else gibbs.occupied
         of = self.rng.integers(self.number, size=len(present))
         others = np.zeros(self.number, np.int64)

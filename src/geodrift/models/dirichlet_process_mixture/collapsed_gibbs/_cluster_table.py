@@ -1,7 +1,7 @@
 """The counts of clusters, and rows that are seated among them one after the other."""
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Array, Int
 
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.dirichlet_process_mixture._rows import Rows
@@ -16,16 +16,46 @@ class ClusterTable:
         size: Clusters for which there is room at first, as whole vectors.
 
     Attributes:
-        table: N_kc, [V + 1, K] as one vector of int32 whose last row is zeros.
+        away: N, [V, K], where the last step was taken on a device; None: it is in `table`.
         tokens: N_k, int64.
         numbers: m_k, the rows of each, int64.
     """
+
+    away: Int[Array, "V K"] | None = None
 
     def __init__(self, num_words: int, size: int) -> None:
         self.num_words = num_words
         self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.table = np.zeros(0, np.int32)
         self.make_room(padded(size))
+
+    @property
+    def table(self) -> Int[np.ndarray, " VK"]:
+        """N_kc, [V + 1, K] as one vector of int32 whose last row is zeros; brought home from a device."""
+        if self.away is not None:
+            self._table.reshape(self.num_words + 1, -1)[:-1], self.away = np.asarray(self.away), None
+        return self._table
+
+    @table.setter
+    def table(self, values: Int[np.ndarray, " VK"]) -> None:
+        self._table, self.away = values, None
+
+    def away_table(self) -> Int[np.ndarray, "V K"] | Int[Array, "V K"]:
+        """N for a step on a device, which leaves it there: see `take`."""
+        return self._table.reshape(self.num_words + 1, -1)[:-1] if self.away is None else self.away
+
+    def take(
+        self,
+        table: Int[Array, "V K"],
+        before: Int[np.ndarray, " S"],
+        after: Int[np.ndarray, " S"],
+        tokens: Int[np.ndarray, " S"],
+    ) -> None:
+        """Counts after rows of so many tokens have moved on a device, which keeps N."""
+        self.away, size = table, len(self.numbers)
+        for clusters, sign in ((before, -1), (after, 1)):
+            self.numbers += sign * np.bincount(clusters, minlength=size)
+            self.tokens += sign * np.bincount(clusters, tokens, minlength=size).astype(np.int64)
 
     def counts(self, clusters: Int[np.ndarray, " K"]) -> Int[np.ndarray, "K V"]:
         """N of some clusters."""

@@ -13,15 +13,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
+from geodrift.models.clusters._log_draws import log_dirichlet
+
 LEAST = np.float32(np.finfo(np.float32).tiny)  # stored in the place of what float32 cannot hold
-
-
-def log_dirichlet(shapes: Float[np.ndarray, "*n V"], rng: np.random.Generator) -> Float[np.ndarray, "*n V"]:
-    """Logarithms of Dirichlet draws along the last axis; none underflows."""
-    # Gamma(s) = Gamma(s + 1) U^(1/s).
-    logs = np.log(rng.standard_gamma(shapes + 1.0)) - rng.standard_exponential(shapes.shape) / shapes
-    logs -= logs.max(axis=-1, keepdims=True)
-    return logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True))
 
 
 def draw_weights(

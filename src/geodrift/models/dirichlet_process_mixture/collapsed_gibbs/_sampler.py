@@ -7,6 +7,8 @@ from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.kernels import _streams
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.clusters._concentration import draw_concentration
+from geodrift.models.clusters._device import drawn_on_device
+from geodrift.models.clusters._weights_of_all import Prior
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
@@ -21,11 +23,15 @@ from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._posterior_draw i
     draw_weights,
     log_joint,
 )
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._rows_on_device import RowsOnDevice
 
 BATCH = 2**17  # rows of a step, unless told otherwise
 FIRST_CLUSTERS = 50  # into which the first rows are thrown
 LEAST_START = 2**15  # rows with which a chain starts, where there are so many
 START_PASSES = 10  # over these rows before the others join
+# On a device, so many steps apart, so many rows of one are drawn one after the other, word probabilities
+# integrated out: of many words, probabilities drawn from the prior fit no row, and no cluster would be born.
+STEPS_APART, ONE_BY_ONE = 8, 1024
 COUNTS = ("table", "tokens", "numbers")  # arrays of the state, beside the assignments
 
 
@@ -62,6 +68,8 @@ class CollapsedGibbs(ClusterMove):
         self.concentration = 1.0 if settings.concentration is None else float(settings.concentration)
         self.assignments = np.full(source.num_rows, UNSEATED, np.int32)
         self.clusters = ClusterTable(source.num_words, first)
+        self.first_at_once = START_PASSES * -(-self.start_size // self.batch_size)  # step, on a device
+        self.device: RowsOnDevice | None = None
         self._seat(source.rows(np.zeros(0, np.int64)), 0)  # compiles
 
     @property
@@ -92,12 +100,20 @@ class CollapsedGibbs(ClusterMove):
 
     def step(self, rows: Rows, count: int) -> None:
         """One minibatch, then alpha."""
-        if self.num_groups == 1 or (self.assignments[rows.numbers] == UNSEATED).any():
+        if self._at_once(rows.numbers, count):
+            self._seat_at_once(rows, count)
+        elif self.num_groups == 1 or (self.assignments[rows.numbers] == UNSEATED).any():
             self._seat(rows, count)
         else:
             self._seat_in_groups(rows, count)
         self._shrink()
         self._draw_concentration(count)
+
+    def rows(self, numbers: Int[np.ndarray, " S"], count: int) -> Rows:
+        """Rows of a step; their numbers alone where a device keeps them."""
+        if self._at_once(numbers, count) and self._on_device().kept:
+            return Rows(numbers, np.zeros(1, np.int64), *np.zeros((2, 0), np.int32))
+        return super().rows(numbers, count)
 
     def unseen(self) -> Int[np.ndarray, " U"]:
         """Rows without a cluster."""
@@ -150,6 +166,28 @@ class CollapsedGibbs(ClusterMove):
         prior, family = float(self.settings.cluster_word_prior), self._family(count)
         alpha, extra = self._alpha_of_new(), self._extra()
         self.clusters.seat(rows, self.assignments, prior, alpha, extra, self.given, family)
+
+    def _at_once(self, numbers: Int[np.ndarray, " S"], count: int) -> bool:
+        """Whether a step is for a device: not at the start, where clusters that are too many merge."""
+        if not drawn_on_device() or self.num_groups > 1 or count < self.first_at_once:
+            return False
+        return bool((self.assignments[numbers] != UNSEATED).all())
+
+    def _on_device(self) -> RowsOnDevice:
+        """The rows there, put there by the first step that needs them."""
+        self.device = self.device or RowsOnDevice(self.source)
+        return self.device
+
+    def _seat_at_once(self, rows: Rows, count: int) -> None:
+        """Draw the clusters of some rows given word probabilities and weights."""
+        others = self.given - self.number_of_clusters() if self.given else 0
+        prior = Prior(self._extra(), others, self._alpha_of_new())
+        streams = _streams.DPM_ROWS_AT_ONCE.family(self.seed, self.chain, count)
+        rng = _streams.DPM_WEIGHTS_AT_ONCE.generator(self.seed, self.chain, count)
+        a_0 = float(self.settings.cluster_word_prior)
+        self._on_device().redraw(rows, self.assignments, self.clusters, a_0, prior, streams, rng)
+        if count % STEPS_APART == 0:
+            self._seat(self.source.rows(rows.numbers[:ONE_BY_ONE]), count)
 
     def _seat_in_groups(self, rows: Rows, count: int) -> None:
         """Draw the clusters of some rows, each among those of its cluster's group; see `_groups`."""

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from geodrift.kernels import _streams
 from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._vector_draw import padded
+from geodrift.models.clusters._log_draws import log_gamma
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
@@ -35,11 +36,6 @@ BATCH = 1000
 STEP = 0.3  # h D / S unless told otherwise
 MOST_STICKS = 2**12  # that one step adds: levels nearer to 0 than rounding would ask for ever more
 KEPT = ("assignments", "numbers", "tokens", "log_sticks", "log_clusters")  # arrays of the state
-
-
-def log_gamma(shapes: Float[np.ndarray, "*n"], rng: np.random.Generator) -> Float[np.ndarray, "*n"]:
-    """Logarithms of Gamma draws; none underflows."""
-    return np.log(rng.standard_gamma(shapes + 1.0)) - rng.standard_exponential(np.shape(shapes)) / shapes
 
 
 def normalised(logs: Float[np.ndarray, "K V"]) -> tuple[Float[np.ndarray, "K V"], Float[np.ndarray, " K"]]:
