@@ -17,8 +17,8 @@ from geodrift.models.spherical_admixture.documents._statistics import (
 class DocumentStates(NamedTuple):
     """Mixtures and what is kept with them; the arrays are changed in place.
 
-    The sums are float64, the rest is float32. On a device other than a CPU all are JAX arrays of float32, and no
-    array is changed: see `_kept_mixtures_in_jax`.
+    The sums are float64, the rest is float32. On a device other than a CPU all are JAX arrays of float32, and
+    no array is changed: see `_kept_mixtures_in_jax`.
     """
 
     mixtures: Float[Any, "D K"]  # theta

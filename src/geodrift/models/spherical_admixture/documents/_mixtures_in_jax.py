@@ -24,8 +24,9 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.spherical_admixture.documents._mixture_kernel import STEP_JITTER, TARGET_ACCEPTANCE
 
-# A drift that meets more faces ends in a rejection. Back again it would meet as many, so the law is the same.
-MOST_REFLECTIONS = 4096
+# A drift that meets more faces, for each topic, is rejected: such a one comes of a force next to a face, which no
+# step size follows, and all documents would wait for it. Back again it would meet as many: the law is the same.
+MOST_REFLECTIONS = 16
 
 
 class Target(NamedTuple):
@@ -264,7 +265,7 @@ def _drift(
     """Straight lines for the times, reflected at each face; NaN where there are more than may be."""
 
     def on_the_way(state: tuple) -> Array:
-        return (state[2] > 0.0).any() & (state[3] < MOST_REFLECTIONS)
+        return (state[2] > 0.0).any() & (state[3] < MOST_REFLECTIONS * mixtures.shape[1])
 
     def to_next_face(state: tuple) -> tuple:
         mixtures, velocity, left, n = state
