@@ -81,4 +81,4 @@ def test_several_devices_take_the_steps_of_one(tmp_path):
     with np.load(tmp_path / "1.npz") as one, np.load(tmp_path / "4.npz") as four:
         assert one.keys() == four.keys()
         for name in one:
-            np.testing.assert_allclose(four[name], one[name], rtol=1e-6, atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(four[name], one[name], rtol=1e-5, atol=1e-5, err_msg=name)

@@ -1,9 +1,9 @@
 """Kept mixtures of all documents and their two sums on devices other than CPUs, in JAX.
 
 `_kept_mixtures` has the idea. Mixtures, sums, topics and velocities stay on the device, as float32. To it
-travel, for a step, the minibatch's numbers and rows, 8 S L + 8 S bytes for S documents of at most L words (see
-`_padded_rows`); back come three numbers. Once a pass over the corpus the rows of all documents travel once
-more: the sums are made anew, so that rounding errors do not grow.
+travel, for a step, the minibatch's numbers and rows, 8 S L + 8 S bytes for S documents of at most L words
+(see `_padded_rows`); back come three numbers. Once a pass over the corpus the rows of all documents travel
+once more: the sums are made anew, so that rounding errors do not grow.
 
 Where there are several devices, each draws the mixtures of a part of the minibatch, and all of them make the
 sums of all: to tell each other the mixtures takes 4 S K bytes, to add up parts of the sums would take 4 V K,
