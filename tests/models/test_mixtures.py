@@ -10,16 +10,16 @@ from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_m
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
-NUM_DOCUMENTS = 400
+NUM_DOCUMENTS = 2000
 
 
-def draws_of(projection, gram, concentration, prior, *, transitions=300, seed=3):
+def draws_of(projection, gram, concentration, prior, *, transitions=100, seed=3):
     size = len(projection)
-    start = np.random.default_rng(seed).dirichlet(np.ones(size), NUM_DOCUMENTS)
+    start = np.random.default_rng(seed).dirichlet(np.full(size, 10.0), NUM_DOCUMENTS)
     sampler = MixtureSampler(concentration, prior, 10, transitions, 1, SAM_MIXTURES, seed, chain=0)
     draws, _ = sampler.draw(
         start,
-        np.full(NUM_DOCUMENTS, 0.08),
+        np.full(NUM_DOCUMENTS, 0.04),
         np.tile(projection, (NUM_DOCUMENTS, 1)),
         gram,
         np.arange(NUM_DOCUMENTS),
@@ -84,12 +84,12 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 def test_documents_together_or_apart_have_the_same_draws_in_jax():
     """Also numbers of 64 bits, as hashes are: all of them count."""
     projection, gram = THREE
-    start = np.random.default_rng(3).dirichlet(np.ones(3), 5)
+    start = np.full((5, 3), 1 / 3)
     documents = np.array([4, 2**32 + 4, 7, -3, 11])
 
     def drawn(chosen):
         sampler = MixtureSampler(30.0, np.full(3, 2.5), 10, 0, 4, SAM_MIXTURES, 3, chain=0)
-        projections, step_sizes = np.tile(projection, (len(chosen), 1)), np.full(len(chosen), 0.08)
+        projections, step_sizes = np.tile(projection, (len(chosen), 1)), np.full(len(chosen), 0.03)
         return sampler.draw(start[chosen], step_sizes, projections, gram, documents[chosen], 6, 0.0)[0]
 
     together, order = drawn(np.arange(5)), np.array([3, 1, 0, 4, 2])

@@ -12,6 +12,7 @@ import numpy as np
 from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture import DocumentSource
 from geodrift.models.spherical_admixture.documents import _kept_mixtures_in_jax as in_jax
+from geodrift.models.spherical_admixture.documents import _padded_rows
 from geodrift.models.spherical_admixture.documents._document_states import initial_states, on_host
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
 from geodrift.models.spherical_admixture.documents._kept_mixtures import (
@@ -97,8 +98,9 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
     np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
 
 
-def test_kept_sums_in_jax_equal_those_of_the_host_made_anew():
+def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(monkeypatch):
     """And so do sums made anew in JAX; rows are padded, and blocks do not divide a minibatch."""
+    monkeypatch.setattr(_padded_rows, "BLOCK_BYTES", 8 * 4 * 40)
     source, topics, states, sampler, _ = problem()
     states.step_sizes[...] = 0.02
     update_all_documents(states, sampler, source, topics, 0, 0.0)

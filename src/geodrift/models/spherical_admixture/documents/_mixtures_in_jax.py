@@ -24,9 +24,9 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.spherical_admixture.documents._mixture_kernel import STEP_JITTER, TARGET_ACCEPTANCE
 
-# A drift that meets more faces, for each topic, is rejected: such a one comes of a force next to a face, which
-# no step size follows, and all documents would wait for it. Back again it would meet as many: the law is the
-# same.
+# A drift that meets more faces, for each topic, is rejected: such comes of a force next to a face, which
+# no step size follows, and all documents would wait for it. Back again it would meet as many, so the law is
+# the same.
 MOST_REFLECTIONS = 16
 
 
