@@ -5,11 +5,25 @@ import pytest
 from rich.console import Console
 
 from geodrift import cli
+from geodrift.models.spherical_admixture.documents import _device
 
 
 @pytest.fixture
 def quiet():
     return Console(file=io.StringIO())
+
+
+@pytest.fixture(params=["host", "jax"])
+def each_form(request, monkeypatch):
+    """The SAM's documents in compiled host code, and in JAX as on a device that is no CPU."""
+    monkeypatch.setattr(_device, "in_jax", lambda: request.param == "jax")
+    return request.param
+
+
+@pytest.fixture
+def in_jax(monkeypatch):
+    """The SAM's documents in JAX, as on a device that is no CPU."""
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
 
 
 @pytest.fixture

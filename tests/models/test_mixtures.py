@@ -10,16 +10,16 @@ from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_m
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 
 # Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
-NUM_DOCUMENTS = 400
+NUM_DOCUMENTS = 2000
 
 
-def draws_of(projection, gram, concentration, prior, *, transitions=300, seed=3):
+def draws_of(projection, gram, concentration, prior, *, transitions=100, seed=3):
     size = len(projection)
-    start = np.random.default_rng(seed).dirichlet(np.ones(size), NUM_DOCUMENTS)
+    start = np.random.default_rng(seed).dirichlet(np.full(size, 10.0), NUM_DOCUMENTS)
     sampler = MixtureSampler(concentration, prior, 10, transitions, 1, SAM_MIXTURES, seed, chain=0)
     draws, _ = sampler.draw(
         start,
-        np.full(NUM_DOCUMENTS, 0.08),
+        np.full(NUM_DOCUMENTS, 0.04),
         np.tile(projection, (NUM_DOCUMENTS, 1)),
         gram,
         np.arange(NUM_DOCUMENTS),
@@ -52,6 +52,7 @@ THREE = (np.array([0.7, 0.5, -0.1]), np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1]
     [(*TWO, 8.0, 1.0), (*TWO, 40.0, 3.0), (*THREE, 6.0, 1.0), (*THREE, 30.0, 2.5)],
     ids=["K=2 flat prior", "K=2", "K=3 flat prior", "K=3"],
 )
+@pytest.mark.usefixtures("each_form")
 def test_moments_against_quadrature(projection, gram, concentration, alpha):
     prior = np.full(len(projection), alpha)
     draws = draws_of(projection, gram, concentration, prior)
@@ -60,8 +61,8 @@ def test_moments_against_quadrature(projection, gram, concentration, alpha):
     fourth = ((draws - draws.mean(axis=0)) ** 4).mean(axis=0)
     z_mean = (draws.mean(axis=0) - mean) / np.sqrt(variance / n)
     z_variance = (draws.var(axis=0) - variance) / np.sqrt((fourth - variance**2) / n)
-    # 4 cases, up to 6 comparisons each: 1% for all together.
-    limit = norm.ppf(1 - 0.01 / 24 / 2)
+    # 4 cases in 2 forms, up to 6 comparisons each: 1% for all together.
+    limit = norm.ppf(1 - 0.01 / 48 / 2)
     assert np.abs(np.concatenate([z_mean, z_variance])).max() < limit, (z_mean, z_variance)
 
 
@@ -79,6 +80,26 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     np.testing.assert_array_equal(single, many)
 
 
+@pytest.mark.usefixtures("in_jax")
+def test_documents_together_or_apart_have_the_same_draws_in_jax():
+    """Also numbers of 64 bits, as hashes are: all of them count."""
+    projection, gram = THREE
+    start = np.full((5, 3), 1 / 3)
+    documents = np.array([4, 2**32 + 4, 7, -3, 11])
+
+    def drawn(chosen):
+        sampler = MixtureSampler(30.0, np.full(3, 2.5), 10, 0, 4, SAM_MIXTURES, 3, chain=0)
+        projections, step_sizes = np.tile(projection, (len(chosen), 1)), np.full(len(chosen), 0.03)
+        return sampler.draw(start[chosen], step_sizes, projections, gram, documents[chosen], 6, 0.0)[0]
+
+    together, order = drawn(np.arange(5)), np.array([3, 1, 0, 4, 2])
+    apart = np.concatenate([drawn(order[:2]), drawn(order[2:])])
+    # A product may add up in another order for another number of documents.
+    np.testing.assert_allclose(apart, together[order], atol=1e-5)
+    assert np.abs(together[0] - together[1]).max() > 1e-2
+
+
+@pytest.mark.usefixtures("each_form")
 def test_adaptation_reaches_the_target_acceptance():
     projection, gram = THREE
     start, step_sizes = np.full((50, 3), 1 / 3), np.full(50, 1e-3)

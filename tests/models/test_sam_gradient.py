@@ -11,7 +11,9 @@ import numpy as np
 
 from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture import DocumentSource
-from geodrift.models.spherical_admixture.documents._document_states import initial_states
+from geodrift.models.spherical_admixture.documents import _kept_mixtures_in_jax as in_jax
+from geodrift.models.spherical_admixture.documents import _padded_rows
+from geodrift.models.spherical_admixture.documents._document_states import initial_states, on_host
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
 from geodrift.models.spherical_admixture.documents._kept_mixtures import (
     update_all_documents,
@@ -94,6 +96,30 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
     # average over subsets.
     exact = np.var(gradients, axis=0).sum(axis=1) / (topics.shape[1] - 1)
     np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
+
+
+def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(monkeypatch):
+    """And so do sums made anew in JAX; rows are padded, and blocks do not divide a minibatch."""
+    monkeypatch.setattr(_padded_rows, "BLOCK_BYTES", 8 * 4 * 40)
+    source, topics, states, sampler, _ = problem()
+    states.step_sizes[...] = 0.02
+    update_all_documents(states, sampler, source, topics, 0, 0.0)
+    on_device, before = in_jax.on_device(states, None), states.mixtures.copy()
+    rng = np.random.default_rng(0)
+    for count in range(40):
+        documents = rng.choice(80, 11, replace=False)
+        on_device, acceptance = in_jax.update_minibatch(
+            on_device, sampler, documents, source.rows(documents), jnp.asarray(topics), count, 0.0, None
+        )
+        assert 0.5 < float(acceptance) <= 1.0
+    anew_in_jax = on_host(in_jax.recomputed_sums(on_device, source))
+    kept = on_host(on_device)
+    assert (np.abs(kept.mixtures - before).max(axis=1) > 1e-3).all()
+    on_the_host = kept._replace(step_sizes=np.full(80, FROZEN, np.float32))
+    anew, _, _ = update_all_documents(on_the_host, sampler, source, topics, 0, 0.0)
+    for found in (kept, anew_in_jax):
+        np.testing.assert_allclose(found.weighted_documents, anew.weighted_documents, atol=2e-5)
+        np.testing.assert_allclose(found.curvature, anew.curvature, atol=2e-4)
 
 
 def test_kept_sums_equal_sums_made_anew():

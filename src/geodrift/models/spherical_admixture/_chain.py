@@ -19,11 +19,13 @@ from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
+from geodrift.models.spherical_admixture.documents import _device
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._first_topics import first_topics, given_directions
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
+from geodrift.models.spherical_admixture.sampler._device_move import DeviceMove
 from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove
 from geodrift.models.spherical_admixture.sampler._outcome import Outcome
 from geodrift.models.spherical_admixture.sampler._posterior import TopicPrior
@@ -90,8 +92,7 @@ class Chain(ModelChain):
         self.score = HeldOutScore("held_out_log_perplexity", self._held_out_log_perplexity)
         self.root = jax.random.fold_in(jax.random.key(seed), chain)
         self.prior = self._prior()
-        move = StochasticMove if self.settings.method in ("sggmc", "gsgnht") else GeodesicMove
-        self.move = move(self.source, self.settings, self.prior, self._mixture_sampler())
+        self.move = self._move_type()(self.source, self.settings, self.prior, self._mixture_sampler())
         rng = SAM_TOPICS_START.generator(seed, chain)
         topics = first_topics(self.source, self.settings.n_topics, rng)
         self._begin(topics)
@@ -116,9 +117,9 @@ class Chain(ModelChain):
     def _begin(self, topics: Float[np.ndarray, "K V"]) -> None:
         """The state at the start of the chain, at some topics."""
         self.topic_state = self.move.initial_state(SAM_VELOCITIES_START.fold(self.root), topics)
-        self.latents = initial_states(
-            self.source, topics, filled(self.settings.document_concentration), self.settings.doc_topic_prior
-        )
+        s = self.settings
+        states = initial_states(self.source, topics, filled(s.document_concentration), s.doc_topic_prior)
+        self.latents = self.move.placed(states)
         self.temperature = TemperatureRecord(topics)
 
     def topics(self) -> Float[np.ndarray, "K V"]:
@@ -127,7 +128,7 @@ class Chain(ModelChain):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on, bit for bit."""
-        arrays = {f"latents.{name}": value.copy() for name, value in self.latents._asdict().items()}
+        arrays = {f"latents.{name}": np.array(value) for name, value in self.latents._asdict().items()}
         arrays |= {
             f"topics.{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.topic_state))
         }
@@ -140,9 +141,8 @@ class Chain(ModelChain):
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore a state returned by `state`."""
-        self.latents = DocumentStates(
-            **{name: np.array(arrays[f"latents.{name}"]) for name in DocumentStates._fields}
-        )
+        states = {name: np.array(arrays[f"latents.{name}"]) for name in DocumentStates._fields}
+        self.latents = self.move.placed(DocumentStates(**states))
         leaves, structure = jax.tree.flatten(self.topic_state)
         restored = [jnp.asarray(arrays[f"topics.{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
         self.topic_state = jax.tree.unflatten(structure, restored)
@@ -151,6 +151,14 @@ class Chain(ModelChain):
         )
         self.move.tune(np.array(arrays["tuned"]))
         self.count = int(arrays["count"])
+
+    def _move_type(self) -> type[StochasticMove] | type[GeodesicMove]:
+        """How the topics move; where JAX's device is no CPU, the default method keeps its state there."""
+        if self.settings.method not in ("sggmc", "gsgnht"):
+            return GeodesicMove
+        # Processes that share the documents tell each other mixtures of the host.
+        stays = _device.in_jax() and self.settings.latents == "kept" and self.team.size == 1
+        return DeviceMove if stays else StochasticMove
 
     def _prior(self) -> TopicPrior:
         return TopicPrior(
@@ -186,20 +194,19 @@ class Chain(ModelChain):
         warm = self.warming_up
         passes = self.count * self.move.documents_per_step / self.source.num_documents
         adaptation = MIXTURE_ADAPTATION / (1.0 + passes / ADAPTATION_DECAY) if warm else 0.0
-        self.topic_state, outcome = self.move.step(
+        step = self.move.step(
             self.latents, self.topic_state, self.root, self._batch(), self.count, adaptation
         )
+        self.latents, self.topic_state = step.latents, step.topic_state
         self.count += 1
-        if outcome.result != Result.OK.value:
-            raise SamplingError(Result(outcome.result), step=self.count - 1, chain=self.chain)
+        if step.outcome.result != Result.OK.value:
+            raise SamplingError(Result(step.outcome.result), step=self.count - 1, chain=self.chain)
         if self.plan is not None and self.count == 3 * self.plan.warm_up // 4:
             # A direction taken at the start of sampling would share its noise with the first draws.
             self.temperature = TemperatureRecord(self.topics())
         if not warm and self.count % TEMPERATURE_INTERVAL == 0:
-            self.temperature.add(
-                outcome.topics, outcome.statistics, self.settings, self.source.mean_direction
-            )
-        return outcome
+            self.temperature.add(step.topics, step.statistics, self.settings, self.source.mean_direction)
+        return step.outcome
 
     def draw(self) -> dict[str, np.ndarray]:
         """The topics, and the mean and spread (standard deviation, over topics its mean) of the mixtures."""

@@ -1,6 +1,6 @@
 """The variables of each document that are part of the chain's state, and the sums over all documents."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -17,17 +17,27 @@ from geodrift.models.spherical_admixture.documents._statistics import (
 class DocumentStates(NamedTuple):
     """Mixtures and what is kept with them; the arrays are changed in place.
 
-    The sums are float64, the rest is float32.
+    The sums are float64, the rest is float32. On a device other than a CPU all are JAX arrays of float32, and
+    no array is changed: see `_kept_mixtures_in_jax`.
     """
 
-    mixtures: Float[np.ndarray, "D K"]  # theta
-    step_sizes: Float[np.ndarray, " D"]  # leapfrog step of each document's transition
-    weighted_documents: Float[np.ndarray, "V K"]  # P, see `SufficientStatistics`
-    curvature: Float[np.ndarray, "K K"]  # M
-    inverse_norms: Float[np.ndarray, " D"]  # 1 / |beta theta| when the mixture was last renewed
-    curvature_weights: Float[np.ndarray, " D"]  # v'beta theta / |beta theta|^3 when it was last renewed
-    noise_variance: Float[np.ndarray, " K"]  # of the estimate from minibatches alone, averaged over steps
-    shear_scale: Float[np.ndarray, ""]  # standard deviation of the shear moves' epsilon
+    mixtures: Float[Any, "D K"]  # theta
+    step_sizes: Float[Any, " D"]  # leapfrog step of each document's transition
+    weighted_documents: Float[Any, "V K"]  # P, see `SufficientStatistics`
+    curvature: Float[Any, "K K"]  # M
+    inverse_norms: Float[Any, " D"]  # 1 / |beta theta| when the mixture was last renewed
+    curvature_weights: Float[Any, " D"]  # v'beta theta / |beta theta|^3 when it was last renewed
+    noise_variance: Float[Any, " K"]  # of the estimate from minibatches alone, averaged over steps
+    shear_scale: Float[Any, ""]  # standard deviation of the shear moves' epsilon
+
+
+def on_host(states: DocumentStates) -> DocumentStates:
+    """The states as compiled host code changes them, wherever they have been; copies only where need be."""
+    wide = {"weighted_documents", "curvature", "noise_variance", "shear_scale"}
+    types = {name: np.float64 if name in wide else np.float32 for name in DocumentStates._fields}
+    return DocumentStates(
+        **{name: np.require(getattr(states, name), kind, ["C", "W"]) for name, kind in types.items()}
+    )
 
 
 def initial_states(

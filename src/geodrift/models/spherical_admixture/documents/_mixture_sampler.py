@@ -1,4 +1,4 @@
-"""Draws of documents' mixtures given the topics."""
+"""Draws of documents' mixtures given the topics: on CPUs by the compiled kernel, elsewhere in JAX."""
 
 from typing import NamedTuple
 
@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from geodrift.distributed import Alone, Team
 from geodrift.kernels._stream_kinds import KernelStreams
+from geodrift.models.spherical_admixture.documents import _device, _mixtures_in_jax
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
 
@@ -53,23 +54,17 @@ class MixtureSampler(NamedTuple):
         acceptance = np.empty(num_documents)
         ends = [rank * num_documents // self.team.size for rank in range(self.team.size + 1)]
         own = slice(ends[self.team.rank], ends[self.team.rank + 1])
-        transitions = self.burn_in + self.num_draws
-        acceptance[own] = draw_mixtures(
-            (own.stop - own.start) * num_topics**2 * self.num_leapfrog * transitions,
-            mixtures[own],
-            projections[own],
-            gram,
-            self.concentration,
-            self.prior,
-            step_sizes[own],
-            self.num_leapfrog,
-            self.burn_in,
-            self.num_draws,
-            adaptation,
-            self.use.family(self.seed, self.chain, step).word,
-            documents[own],
-            draws[own],
-        )
+        constants = (self.concentration, self.prior)
+        lengths = (self.num_leapfrog, self.burn_in, self.num_draws)
+        arguments = (mixtures[own], projections[own], gram, *constants, step_sizes[own], *lengths, adaptation)
+        family = self.use.family(self.seed, self.chain, step)
+        if _device.in_jax():
+            found = _mixtures_in_jax.draw_mixtures(*arguments, family, documents[own], draws[own])
+        else:
+            transitions = self.burn_in + self.num_draws
+            work = (own.stop - own.start) * num_topics**2 * self.num_leapfrog * transitions
+            found = draw_mixtures(work, *arguments, family.word, documents[own], draws[own])
+        acceptance[own] = found
         if self.team.size > 1:
             self._exchange(ends, [draws, mixtures, step_sizes, acceptance])
         return draws, acceptance

@@ -54,6 +54,18 @@ class ShearPrior(NamedTuple):
     doc_topic_prior: float  # alpha, each component's
     log_normaliser: CubicHermiteSpline  # log c_V on [0, kappa_0 + K sigma], to 1e-6
 
+    def constants(self, num_words: int) -> ShearConstants:
+        """The prior as the moves take it."""
+        table = self.log_normaliser
+        return ShearConstants(
+            num_words=num_words,
+            mean_concentration=self.mean_concentration,
+            topic_concentration=self.topic_concentration,
+            doc_topic_prior=self.doc_topic_prior,
+            spacing=float(table.x[1] - table.x[0]),
+            coefficients=table.c,
+        )
+
 
 def shear_prior(
     mean_direction: Float[np.ndarray, " V"],
@@ -114,7 +126,7 @@ def shear(
     )
     totals_before, scale = state.totals.copy(), states.shear_scale.reshape(1).copy()
     random_stream = np.uint64(open_member(streams.word, SAM_SHEAR_MOVES.items[0]))
-    constants, gain = _constants(prior, topics.shape[1]), GAIN if adapting else 0.0
+    constants, gain = prior.constants(topics.shape[1]), GAIN if adapting else 0.0
     accepted = make_moves(state, constants, scale, random_stream, num_moves, gain)
     states.shear_scale[...] = scale[0]
     topics[...] = state.topic_map @ beta
@@ -124,16 +136,3 @@ def shear(
     states.inverse_norms[...] *= scales
     states.curvature_weights[...] *= scales**2
     return accepted / num_moves
-
-
-def _constants(prior: ShearPrior, num_words: int) -> ShearConstants:
-    """The prior as compiled moves take it."""
-    table = prior.log_normaliser
-    return ShearConstants(
-        num_words=num_words,
-        mean_concentration=prior.mean_concentration,
-        topic_concentration=prior.topic_concentration,
-        doc_topic_prior=prior.doc_topic_prior,
-        spacing=float(table.x[1] - table.x[0]),
-        coefficients=table.c,
-    )

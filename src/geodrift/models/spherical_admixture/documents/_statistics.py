@@ -11,7 +11,7 @@ so two sums suffice: the weighted documents P = sum_d v_d w_d' [V, K], and M [K,
 kappa are nearly the curvatures of the log density.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -20,11 +20,11 @@ from jaxtyping import Float
 
 
 class SufficientStatistics(NamedTuple):
-    """The two sums over documents that the gradient of the topics needs, or an estimate of them."""
+    """The sums over documents that the gradient of the topics needs, or an estimate; of NumPy or of JAX."""
 
-    weighted_documents: Float[np.ndarray, "V K"]  # P
-    curvature: Float[np.ndarray, "K K"]  # M
-    noise_variance: Float[np.ndarray, " K"]  # of a tangent entry of the gradient; 0: all documents count
+    weighted_documents: Float[Any, "V K"]  # P
+    curvature: Float[Any, "K K"]  # M
+    noise_variance: Float[Any, " K"]  # of a tangent entry of the gradient; 0: all documents count
 
 
 def topic_projections(rows: sp.csr_matrix, topics: Float[np.ndarray, "K V"]) -> Float[np.ndarray, "S K"]:

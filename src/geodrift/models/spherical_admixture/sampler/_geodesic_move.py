@@ -11,11 +11,11 @@ from jaxtyping import Array, Float, Int
 from geodrift.estimators import Full
 from geodrift.manifolds import Sphere
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents._document_states import DocumentStates
+from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, on_host
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._kept_mixtures import update_all_documents
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
-from geodrift.models.spherical_admixture.sampler._outcome import Outcome
+from geodrift.models.spherical_admixture.sampler._outcome import Outcome, Step
 from geodrift.models.spherical_admixture.sampler._posterior import DocumentEntries, TopicPrior, log_joint
 from geodrift.samplers import GMC
 from geodrift.schedules import Constant
@@ -98,6 +98,10 @@ class GeodesicMove:
         del key
         return TopicState(jnp.asarray(topics, jnp.float32))
 
+    def placed(self, states: DocumentStates) -> DocumentStates:
+        """The states where this move keeps them: on the host."""
+        return on_host(states)
+
     def compile(self, states: DocumentStates, topics: Float[np.ndarray, "K V"]) -> None:
         """Do nothing: the first step compiles everything that later steps call."""
 
@@ -113,7 +117,7 @@ class GeodesicMove:
         documents: Int[np.ndarray, " D"],
         count: int,
         adaptation: float,
-    ) -> tuple[TopicState, Outcome]:
+    ) -> Step:
         """Draw all mixtures, then propose new topics once.
 
         Args:
@@ -123,9 +127,6 @@ class GeodesicMove:
             documents: Numbers of all documents; not used.
             count: Step index of the chain.
             adaptation: Gain of the adaptation of the mixtures' step sizes; 0 leaves every step size as it is.
-
-        Returns:
-            The new topics, and diagnostics.
         """
         topics = np.asarray(state.position)
         statistics, mixtures, acceptance = update_all_documents(
@@ -151,7 +152,5 @@ class GeodesicMove:
         if adaptation > 0 and self.settings.step_size is None:
             gain = (1.0 + count) ** -0.6  # Robbins and Monro
             self.tuned = np.array([self.tuned[0] * np.exp(gain * (accepted - TARGET_ACCEPTANCE)), 0.0])
-        outcome = Outcome(
-            int(info.result), float(info.kinetic_temperature), accepted, acceptance, statistics, topics
-        )
-        return TopicState(moved.position), outcome
+        outcome = Outcome(int(info.result), float(info.kinetic_temperature), accepted, acceptance)
+        return Step(states, TopicState(moved.position), topics, statistics, outcome)

@@ -59,14 +59,14 @@ class TopicGradient(Estimator):
     """Gradient of the log posterior of the topics from sums over documents.
 
     Minus Eq. (10) of Liu et al. 2016 in its sparse plus low-rank form. The batch is `DeviceStatistics`, which
-    the host computes before each step.
+    are computed before each step.
     """
 
     prior: TopicPrior
     concentration: Float[Array, ""]  # kappa
 
     def init(self, key: Any, position: Any) -> tuple[()]:
-        """No state: what is kept of the documents is in `DocumentStates`, on the host."""
+        """No state: what is kept of the documents is in `DocumentStates`."""
         del key, position
         return ()
 
@@ -79,7 +79,9 @@ class TopicGradient(Estimator):
 
     def gradient(self, position: Float[Array, "K V"], prepared: DeviceStatistics) -> Float[Array, "K V"]:
         """Gradient in ambient coordinates; cost O(V K^2)."""
-        likelihood = prepared.weighted_documents - prepared.curvature @ position
+        # In full float32 on any device: the two terms nearly cancel.
+        pull = jnp.matmul(prepared.curvature, position, precision=jax.lax.Precision.HIGHEST)
+        likelihood = prepared.weighted_documents - pull
         return self.concentration * likelihood + self.prior.gradient(position)
 
     def noise_variance(

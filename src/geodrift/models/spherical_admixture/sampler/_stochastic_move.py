@@ -11,14 +11,18 @@ from jaxtyping import Float, Int
 from geodrift.kernels._streams import SAM_SHEAR_MOVES
 from geodrift.manifolds import Sphere
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, recompute_sums
+from geodrift.models.spherical_admixture.documents._document_states import (
+    DocumentStates,
+    on_host,
+    recompute_sums,
+)
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
 from geodrift.models.spherical_admixture.documents._kept_mixtures import update_minibatch
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.documents._shear import shear, shear_prior
 from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
-from geodrift.models.spherical_admixture.sampler._outcome import Outcome
+from geodrift.models.spherical_admixture.sampler._outcome import Outcome, Step
 from geodrift.models.spherical_admixture.sampler._posterior import (
     DeviceStatistics,
     TopicGradient,
@@ -105,36 +109,53 @@ class StochasticMove:
         documents: Int[np.ndarray, " S"],
         count: int,
         adaptation: float,
-    ) -> tuple[Any, Outcome]:
+    ) -> Step:
         """Draw mixtures of the minibatch, then make ``num_steps`` steps of the topics.
 
         Args:
-            states: Mixtures of all documents, changed in place.
+            states: Mixtures of all documents, as `placed` returns them; they may be changed in place.
             state: Of the sampler of the topics.
             root: Random key of the chain.
             documents: Numbers of the minibatch's documents.
             count: Step index of the chain.
             adaptation: Gain of the adaptation of the mixtures' step sizes; 0 leaves every step size as it is.
-
-        Returns:
-            The new state of the sampler, and diagnostics.
         """
-        kept = self.settings.latents == "kept"
-        if kept and (count + 1) % self.shear_interval == 0:
-            state = self._shear(states, state, count, adaptation)
-        draw = update_minibatch if kept else estimate_from_minibatch
-        rows, topics = self.source.rows(documents), np.asarray(state.position)
-        statistics, acceptance = draw(states, self.mixtures, documents, rows, topics, count, adaptation)
+        if self.settings.latents == "kept" and (count + 1) % self.shear_interval == 0:
+            states, state = self._shear(states, state, count, adaptation)
+        topics = state.position
+        states, statistics, acceptance = self._renewed(states, documents, topics, count, adaptation)
         # One batch held over L steps kicks L times the same way: over times longer than L h that is white
         # noise of variance L V.
         factor = self.settings.num_steps if self.settings.subtract_noise else 0
         statistics = statistics._replace(noise_variance=factor * statistics.noise_variance)
         if count == 0 or (adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0)):
             self._adapt(statistics, count)
-        state, info = _topic_step(self.sampler, root, state, _to_device(statistics))
-        return state, Outcome(
-            int(info.result), float(info.kinetic_temperature), float("nan"), acceptance, statistics, topics
-        )
+        state, info = _topic_step(self.sampler, root, state, self._sums(statistics))
+        result, temperature = int(info.result), float(info.kinetic_temperature)
+        outcome = Outcome(result, temperature, float("nan"), float(acceptance))
+        return Step(states, state, topics, statistics, outcome)
+
+    def placed(self, states: DocumentStates) -> DocumentStates:
+        """The states where this move keeps them: on the host."""
+        return on_host(states)
+
+    def _renewed(
+        self,
+        states: DocumentStates,
+        documents: Int[np.ndarray, " S"],
+        topics: Float[jax.Array, "K V"],
+        count: int,
+        adaptation: float,
+    ) -> tuple[DocumentStates, SufficientStatistics, Any]:
+        """Mixtures of the minibatch drawn; the sums for the gradient, and the mean acceptance rate."""
+        draw = update_minibatch if self.settings.latents == "kept" else estimate_from_minibatch
+        rows = self.source.rows(documents)
+        found = draw(states, self.mixtures, documents, rows, np.asarray(topics), count, adaptation)
+        return states, *found
+
+    def _sums(self, statistics: SufficientStatistics) -> DeviceStatistics:
+        """The statistics as the sampler of the topics takes them."""
+        return _to_device(statistics)
 
     def compile(self, states: DocumentStates, topics: Float[np.ndarray, "K V"]) -> None:
         """Compile the shear moves, which few steps make, so that a pilot's time holds no compilation."""
@@ -171,14 +192,16 @@ class StochasticMove:
             friction = (max(damping, noise * step_size**2) + early) / step_size
         self.tune(np.array([step_size, friction]))
 
-    def _shear(self, states: DocumentStates, state: Any, count: int, adaptation: float) -> Any:
+    def _shear(
+        self, states: DocumentStates, state: Any, count: int, adaptation: float
+    ) -> tuple[DocumentStates, Any]:
         """Make the shear moves of one pass over the corpus; see `shear`."""
         streams = SAM_SHEAR_MOVES.family(self.mixtures.seed, self.mixtures.chain, count)
         topics, velocities = np.array(state.position), np.array(state.velocity)
         num_moves = SHEARS_PER_TOPIC * topics.shape[0]
         shear(states, topics, velocities, self.shear_prior, streams, num_moves, adapting=adaptation > 0)
         recompute_sums(states, self.source)
-        return state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
+        return states, state._replace(position=jnp.asarray(topics), velocity=jnp.asarray(velocities))
 
 
 def _to_device(statistics: SufficientStatistics) -> DeviceStatistics:

@@ -39,6 +39,8 @@ class TemperatureRecord:
             settings: Resolved settings.
             mean_direction: m.
         """
+        # They may be on another device.
+        topics, statistics = np.asarray(topics), SufficientStatistics(*map(np.asarray, statistics))
         a = self.directions
         cosines = np.einsum("kv,kv->k", a, topics)
         resultant = (
