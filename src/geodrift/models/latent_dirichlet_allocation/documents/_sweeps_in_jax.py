@@ -79,4 +79,4 @@ def redrawn(
 
 def _uniforms(keys: RandomKey, token: Int[Array, ""]) -> Float[Array, "B 2"]:
     """Two random numbers of a token of each document."""
-    return jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, token), 2, jnp.float32))(keys)
+    return jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, token), (2,), jnp.float32))(keys)

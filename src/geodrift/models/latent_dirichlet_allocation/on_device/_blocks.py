@@ -6,7 +6,7 @@ call of each. A document of any length has a block: it is the number of rows tha
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -30,9 +30,9 @@ class Block(NamedTuple):
         lengths: Tokens of each, [N, B] int32.
     """
 
-    documents: np.ndarray
-    begins: np.ndarray
-    lengths: np.ndarray
+    documents: Any
+    begins: Any
+    lengths: Any
 
 
 class Blocks:
