@@ -15,6 +15,8 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._sampler import (
     DistributedCollapsedGibbs,
 )
+from geodrift.models.latent_dirichlet_allocation.documents import _where
+from geodrift.models.latent_dirichlet_allocation.on_device._sampler import GibbsOnDevice
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 from geodrift.models.topics._given_topics import as_probabilities, check_given
 
@@ -98,6 +100,7 @@ class Chain(MinibatchChain):
         if self.team is not None:
             return DistributedCollapsedGibbs(source, settings, self.seed, self.chain, self.team)
         if settings.method == "gibbs":
-            return CollapsedGibbs(source, settings, self.seed, self.chain)
+            kind = GibbsOnDevice if _where.in_jax() else CollapsedGibbs
+            return kind(source, settings, self.seed, self.chain)
         sizes = source.num_documents, source.num_words, source.num_tokens
         return ScaledCounts(*sizes, settings, self.seed, self.chain, source.starts)

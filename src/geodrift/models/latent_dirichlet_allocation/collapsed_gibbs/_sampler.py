@@ -1,5 +1,7 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int, UInt
 
@@ -52,12 +54,16 @@ class CollapsedGibbs(KeptAssignments):
         self.prepared: Float[np.ndarray, "V K"] | None = None  # topics of the start, until it begins
         self.bounds = source.word_bounds(PARTS if source.num_tokens >= WORTH_PARTS else 1)
         self.alpha, most = self._first_prior()
-        self.assignments = np.zeros(source.num_tokens, np.uint8 if most <= 2**8 else np.uint16)
-        self.counts = self._empty_counts()
+        self._keep_none(np.uint8 if most <= 2**8 else np.uint16)
         self.eta = float(self.settings.topic_word_prior)
         self.annealing = self._annealing()
         self.larger = Annealing()  # times the priors in the present step
         self._compile()
+
+    def _keep_none(self, dtype: type) -> None:
+        """Assignments and counts while no document has any."""
+        self.assignments = np.zeros(self.source.num_tokens, dtype)
+        self.counts = self._empty_counts()
 
     def _empty_counts(self) -> TopicCounts:
         return empty_counts(self.source, len(self.alpha), self.bounds)
@@ -96,14 +102,14 @@ class CollapsedGibbs(KeptAssignments):
         documents = documents[: self.start_size]
         # The largest topic has the largest alpha.
         order = np.argsort(np.argsort(-self.alpha, kind="stable"))
-        batch = self.source.minibatch(documents)
-        self._assign(batch, topics[batch.vocabulary][:, order], 0)
+        batch = self.minibatch(self.source, documents)
+        self._assign(batch, self._topics_for(batch, topics[:, order]), 0)
 
-    def step(self, batch: Minibatch, count: int, warming_up: bool) -> int:
+    def step(self, batch: Any, count: int, warming_up: bool) -> int:
         """One minibatch; returns its number of token draws."""
         del warming_up
         draws = self._join(batch, count) if self.complete_at < 0 else 0
-        self._sweep(batch, self.source.starts[batch.documents], self.assignments, count)
+        self._redraw(batch, count)
         return self._swept(draws + batch.num_tokens * self.settings.sweeps, count)
 
     def _swept(self, draws: int, count: int) -> int:
@@ -111,6 +117,10 @@ class CollapsedGibbs(KeptAssignments):
         self._draw_priors(count)
         self.token_draws += draws
         return draws
+
+    def _redraw(self, batch: Any, count: int) -> None:
+        """Redraw the assignments of a minibatch."""
+        self._sweep(batch, self.source.starts[batch.documents], self.assignments, count)
 
     def _sweep(
         self, batch: Minibatch, starts: Int[np.ndarray, " S"], assignments: UInt[np.ndarray, " n"], count: int
@@ -136,19 +146,23 @@ class CollapsedGibbs(KeptAssignments):
         """Whether the step after ``count`` steps was the last of a pass over all documents."""
         return self.complete_at >= 0 and (count - self.complete_at) % self._start.of_all == 0
 
-    def _join(self, batch: Minibatch, count: int) -> int:
+    def _join(self, batch: Any, count: int) -> int:
         """Assign the documents of a minibatch that have no assignments; returns the number of token draws."""
         documents = batch.documents[~self.seen[batch.documents]]
         if len(documents):
             if len(documents) < len(batch.documents):
-                batch = self.source.minibatch(documents)
-            self._assign(batch, self._mean(batch.vocabulary), count)
+                batch = self.minibatch(self.source, documents)
+            self._assign(batch, self._topics_for(batch), count)
         if self.seen.all():
             self.complete_at = count
         return batch.num_tokens * self.settings.first_sweeps if len(documents) else 0
 
-    def _assign(self, batch: Minibatch, topics: Float[np.ndarray, "W K"], count: int) -> None:
-        """Draw the first assignments of documents given topics, of the minibatch's vocabulary."""
+    def _topics_for(self, batch: Any, topics: Float[np.ndarray, "V K"] | None = None) -> Any:
+        """These topics, or their mean given the assignments, of the minibatch's vocabulary."""
+        return self._mean(batch.vocabulary) if topics is None else topics[batch.vocabulary]
+
+    def _assign(self, batch: Any, topics: Any, count: int) -> None:
+        """Draw the first assignments of documents given topics, as `_topics_for` returns them."""
         self.counts.add(batch, self._draw_first(batch, topics, count))
         self.seen[batch.documents] = True
 

@@ -5,12 +5,13 @@ Both have the same law; their random numbers differ.
 
 from typing import Any
 
-import jax
-
-from geodrift.models.latent_dirichlet_allocation.documents import _assignment_kernel, _assignments_in_jax
+from geodrift.models.latent_dirichlet_allocation.documents import (
+    _assignment_kernel,
+    _assignments_in_jax,
+    _where,
+)
 
 
 def gibbs_sweeps(*arguments: Any, **named: Any) -> None:
     """Sweep over the tokens of a minibatch; the arguments are those of `_assignment_kernel.gibbs_sweeps`."""
-    on_cpu = jax.default_backend() == "cpu"
-    (_assignment_kernel if on_cpu else _assignments_in_jax).gibbs_sweeps(*arguments, **named)
+    (_assignments_in_jax if _where.in_jax() else _assignment_kernel).gibbs_sweeps(*arguments, **named)
