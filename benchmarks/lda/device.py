@@ -23,8 +23,8 @@ import jax
 from cost_of_a_token import ETA, simulated
 
 from geodrift.data import Corpus
+from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
-from geodrift.models.latent_dirichlet_allocation.documents import _where
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 
 PASSES, SECONDS = 10, 10.0
@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--bandwidth", type=float, help="bytes a second of the memory of one device")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args()
-    _where.in_jax = lambda: True
+    _device.in_jax = lambda: True
     device = jax.devices()[0]
     ran_on = {"device": device.device_kind, "devices": jax.local_device_count(), "jax": jax.__version__}
     print(json.dumps(ran_on), flush=True)

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from geodrift.data import Corpus
+from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
-from geodrift.models.latent_dirichlet_allocation.documents import _where
 from geodrift.models.latent_dirichlet_allocation.on_device import _blocks, _devices
 
-_where.in_jax = lambda: True
+_device.in_jax = lambda: True
 
 
 def digest(number, most_numbers, steps=12):

@@ -19,8 +19,8 @@ def main(out, devices):
     import jax
     import numpy as np
 
+    from geodrift.kernels import _device
     from geodrift.models.spherical_admixture import Chain, Settings
-    from geodrift.models.spherical_admixture.documents import _device
     from models.sam_problem import SETTINGS, planted
 
     _device.in_jax = lambda: True

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
+from geodrift.kernels import _device
 from geodrift.models import DirichletProcessMixture
 from geodrift.models.dirichlet_process_mixture import Chain, Settings
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs import _rows_on_device, _sampler
@@ -25,7 +26,7 @@ CASES = {
 @pytest.fixture
 def device(monkeypatch):
     """Every row of every step is drawn on the device."""
-    monkeypatch.setattr(_sampler, "drawn_on_device", lambda: True)
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
     monkeypatch.setattr(_sampler, "ONE_BY_ONE", 0)
 
 
@@ -89,7 +90,7 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     """Whole chains, with rows that are drawn one after the other; clusters that overlap."""
     rows, means = clustered(40, 5, 4)[0], []
     for forced in (False, True):
-        monkeypatch.setattr(_sampler, "drawn_on_device", lambda forced=forced: forced)
+        monkeypatch.setattr(_device, "in_jax", lambda forced=forced: forced)
         chains = [chain_of(rows, number, batch_size=20) for number in range(5)]
         means.append([numbers_of(chain, 250)[50:].mean(axis=0) for chain in chains])
         assert all((chain.move.device is not None) == forced for chain in chains)
@@ -118,7 +119,7 @@ def test_counts_that_a_device_keeps_are_those_of_the_assignments(settings, devic
 
 
 def test_a_chain_that_is_taken_up_goes_on_to_the_same_bits(monkeypatch):
-    monkeypatch.setattr(_sampler, "drawn_on_device", lambda: True)
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
     rows, _ = clustered()
     first, second = (chain_of(rows, batch_size=64) for _ in range(2))
     for _ in range(37):
@@ -147,7 +148,7 @@ def test_rows_that_no_device_has_room_for_are_drawn_alike(device, monkeypatch):
 
 @many_steps
 def test_an_estimator_finds_clusters_on_a_device(monkeypatch):
-    monkeypatch.setattr(_sampler, "drawn_on_device", lambda: True)
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
     rows, z = clustered(300, 30, 40)
     model = DirichletProcessMixture(n_steps=60, n_draws=6, n_chains=2, random_state=1).fit(rows)
     assert adjusted_rand_score(z, model.predict(rows)) > 0.98

@@ -10,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from geodrift.kernels import _device
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _annealing, _counts, _start
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
-from geodrift.models.latent_dirichlet_allocation.documents import _draw_in_jax, _where
+from geodrift.models.latent_dirichlet_allocation.documents import _draw_in_jax
 from geodrift.models.latent_dirichlet_allocation.on_device import _topics
 from geodrift.models.latent_dirichlet_allocation.on_device._devices import mesh_of_devices
 from geodrift.models.latent_dirichlet_allocation.on_device._redraw import redraw
@@ -30,7 +31,7 @@ COUNTS = np.random.default_rng(4).poisson(np.random.default_rng(1).gamma(0.7, 0.
 
 @pytest.fixture
 def on_device(monkeypatch):
-    monkeypatch.setattr(_where, "in_jax", lambda: True)
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
 
 
 def chain_of(counts, steps, *, seed=3, number=0, **settings):
@@ -113,7 +114,7 @@ def test_posterior_means_are_those_of_the_compiled_kernel(monkeypatch):
     settings = {"n_topics": 4, "doc_topic_prior": 0.5, "topic_word_prior": 0.3, "batch_size": 11}
     draws = []
     for forced in (False, True):
-        monkeypatch.setattr(_where, "in_jax", lambda forced=forced: forced)
+        monkeypatch.setattr(_device, "in_jax", lambda forced=forced: forced)
         chains = [chain_of(counts, 600, number=number, **settings) for number in range(16)]
         assert isinstance(chains[0].move, GibbsOnDevice) == forced
         draws.append(np.array([told(chain, 600) for chain in chains]))
@@ -187,11 +188,11 @@ def test_a_chain_goes_on_on_the_other_kind_of_machine(form, monkeypatch):
     monkeypatch.setattr(_counts, "LISTS_FROM", 0 if form == "lists" else 10**9)
     settings = {"n_topics": 5, "batch_size": 50}
     for first, second in ((True, False), (False, True)):
-        monkeypatch.setattr(_where, "in_jax", lambda first=first: first)
+        monkeypatch.setattr(_device, "in_jax", lambda first=first: first)
         chain = chain_of(COUNTS, 40, **settings)
         for _ in range(20):
             chain.step()
-        monkeypatch.setattr(_where, "in_jax", lambda second=second: second)
+        monkeypatch.setattr(_device, "in_jax", lambda second=second: second)
         other = Chain(problem.corpus(COUNTS), Settings(**settings), seed=3)
         other.restore(chain.state())
         assert isinstance(other.move, GibbsOnDevice if second else CollapsedGibbs)

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 import geodrift as gd
 from geodrift.driver import Length, plan_of
+from geodrift.kernels import _device
 from geodrift.models import SphericalAdmixture
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.spherical_admixture.documents import _device
 from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 from models.sam_problem import SETTINGS, planted, run
 

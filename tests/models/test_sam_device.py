@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from geodrift.driver import sampled
+from geodrift.kernels import _device
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.spherical_admixture.documents import _device
 from geodrift.models.spherical_admixture.documents._document_states import recompute_sums
 from geodrift.models.spherical_admixture.sampler._device_move import DeviceMove
 from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove

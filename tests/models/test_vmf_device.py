@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from geodrift.kernels import _device
 from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_ROWS_AT_ONCE
 from geodrift.models import VonMisesFisherMixture
 from geodrift.models.clusters._drawn_columns import drawn_columns
-from geodrift.models.von_mises_fisher_mixture import Settings, _chain, _rows_on_device
+from geodrift.models.von_mises_fisher_mixture import Settings, _rows_on_device
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import assert_means, z_bound
@@ -43,7 +44,7 @@ SETTINGS = {
 
 @pytest.fixture
 def device(monkeypatch):
-    monkeypatch.setattr(_chain, "drawn_on_device", lambda: True)
+    monkeypatch.setattr(_device, "in_jax", lambda: True)
 
 
 def rows(number=200, dim=6, kappa=8.0):
@@ -81,7 +82,7 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     data, settings = rows_of(rows(40, 4, 6.0)), Settings(batch_size=20)
     means = []
     for forced in (False, True):
-        monkeypatch.setattr(_chain, "drawn_on_device", lambda forced=forced: forced)
+        monkeypatch.setattr(_device, "in_jax", lambda forced=forced: forced)
         chains = [Chain(data, settings, seed=7, chain=number) for number in range(4)]
         assert all((chain.device is not None) == forced for chain in chains)
         means.append([numbers_of(chain, 250)[50:].mean(axis=0) for chain in chains])

@@ -25,7 +25,7 @@ def main(out, devices):
     from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 
     assert jax.local_device_count() == devices
-    _chain.drawn_on_device = lambda: True
+    _device.in_jax = lambda: True
     rng = np.random.default_rng(3)
     rows = rows_of(rows_around(rng, 12, 5, 20.0, rng.integers(5, size=900)))
     chain = _chain.Chain(rows, Settings(batch_size=300), seed=2)

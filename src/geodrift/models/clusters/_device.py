@@ -1,6 +1,6 @@
-"""Where the rows of a mixture are drawn: on a CPU by compiled kernels, on other devices in JAX.
+"""How the rows of a step of a mixture lie on devices.
 
-Both have the same law; their random numbers differ. Rows go to devices in `LANES` fixed parts, so that what
+Rows go to devices in `LANES` fixed parts, so that what
 is added up, and in which order, does not depend on how many devices there are.
 """
 
@@ -15,11 +15,6 @@ LANES = 8  # parts of the rows of a step: so many devices share them at most
 BLOCK = 1024  # rows of a part that are drawn at once
 _SHORTEST = 8  # rows of a part
 _LEAST_COLUMNS = 16
-
-
-def drawn_on_device() -> bool:
-    """Whether rows are drawn in JAX: where its default device is no CPU."""
-    return jax.default_backend() != "cpu"
 
 
 def devices_of_rows() -> Mesh:

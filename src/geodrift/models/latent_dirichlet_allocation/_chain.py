@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from geodrift.distributed import Team
 from geodrift.driver import Variable
+from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation._minibatch_chain import MinibatchChain
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
@@ -15,7 +16,6 @@ from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed._sampler import (
     DistributedCollapsedGibbs,
 )
-from geodrift.models.latent_dirichlet_allocation.documents import _where
 from geodrift.models.latent_dirichlet_allocation.on_device._sampler import GibbsOnDevice
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
 from geodrift.models.topics._given_topics import as_probabilities, check_given
@@ -100,7 +100,7 @@ class Chain(MinibatchChain):
         if self.team is not None:
             return DistributedCollapsedGibbs(source, settings, self.seed, self.chain, self.team)
         if settings.method == "gibbs":
-            kind = GibbsOnDevice if _where.in_jax() else CollapsedGibbs
+            kind = GibbsOnDevice if _device.in_jax() else CollapsedGibbs
             return kind(source, settings, self.seed, self.chain)
         sizes = source.num_documents, source.num_words, source.num_tokens
         return ScaledCounts(*sizes, settings, self.seed, self.chain, source.starts)

@@ -14,12 +14,12 @@ from jaxtyping import Float
 from geodrift._errors import Result, SamplingError
 from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
+from geodrift.kernels import _device
 from geodrift.kernels._streams import SAM_MINIBATCH, SAM_MIXTURES, SAM_TOPICS_START, SAM_VELOCITIES_START
 from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents import _device
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._first_topics import first_topics, given_directions

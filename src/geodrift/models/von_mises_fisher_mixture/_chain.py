@@ -8,8 +8,7 @@ from jaxtyping import Float, Int
 
 from geodrift.distributed import Alone, Team, check_agreement
 from geodrift.driver import ShownMetric, Variable
-from geodrift.kernels import _streams
-from geodrift.models.clusters._device import drawn_on_device
+from geodrift.kernels import _device, _streams
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
@@ -84,7 +83,7 @@ class Chain(ModelChain):
         self.gibbs: CollapsedGibbs | None = None
         self.device: RowsOnDevice | None = None
         # Groups of clusters are for processes, and of sparse rows products are few.
-        if drawn_on_device() and isinstance(rows, DenseRows) and settings.groups == 1:
+        if _device.in_jax() and isinstance(rows, DenseRows) and settings.groups == 1:
             self.device = RowsOnDevice(rows)
         self.order: tuple[int, Int[np.ndarray, " N"]] = (-1, np.zeros(0, np.int64))
         self.rows_seen = 0

@@ -4,10 +4,9 @@ import numpy as np
 from jaxtyping import Int
 
 from geodrift.distributed import Alone, Team, check_agreement
-from geodrift.kernels import _streams
+from geodrift.kernels import _device, _streams
 from geodrift.kernels._vector_draw import padded
 from geodrift.models.clusters._concentration import draw_concentration
-from geodrift.models.clusters._device import drawn_on_device
 from geodrift.models.clusters._weights_of_all import Prior
 from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterDraw, ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
@@ -169,7 +168,7 @@ class CollapsedGibbs(ClusterMove):
 
     def _at_once(self, numbers: Int[np.ndarray, " S"], count: int) -> bool:
         """Whether a step is for a device: not at the start, where clusters that are too many merge."""
-        if not drawn_on_device() or self.num_groups > 1 or count < self.first_at_once:
+        if not _device.in_jax() or self.num_groups > 1 or count < self.first_at_once:
             return False
         return bool((self.assignments[numbers] != UNSEATED).all())
 

@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.distributed import Alone, Team
+from geodrift.kernels import _device
 from geodrift.kernels._stream_kinds import KernelStreams
-from geodrift.models.spherical_admixture.documents import _device, _mixtures_in_jax
+from geodrift.models.spherical_admixture.documents import _mixtures_in_jax
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 
 
