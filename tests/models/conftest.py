@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from geodrift import cli
-from geodrift.models.spherical_admixture.documents import _device
+from geodrift.kernels import _device
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ def main(out, devices):
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
 
+    from geodrift.kernels import _device
     from geodrift.models.von_mises_fisher_mixture import Settings, _chain
     from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 

@@ -8,9 +8,8 @@ so does the step, whichever rows it takes: its cost does not depend on the numbe
 
 from collections.abc import Callable
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from geodrift.distributions import host_log_normaliser
@@ -20,6 +19,7 @@ from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
 from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sums
+from geodrift.models.von_mises_fisher_mixture._held_resultants import HeldResultants
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
 
@@ -27,7 +27,7 @@ TRANSITIONS = 2  # of the slice sampler at a step
 SPARE = max(BLOCK, SPARSE_BLOCK)  # room for new clusters
 
 
-class CollapsedGibbs:
+class CollapsedGibbs(HeldResultants):
     """The state, and the steps.
 
     Args:
@@ -36,12 +36,7 @@ class CollapsedGibbs:
         prior: The other priors.
         z: Assignments to begin with, `BACKGROUND` or from 0, [N].
         kappa: Concentrations to begin with, [M]; of clusters without rows they are not read.
-
-    Attributes:
-        away: R, where the last step was taken on a device; None: R is here.
     """
-
-    away: Float[Array, "M d"] | None = None
 
     def __init__(
         self,
@@ -64,21 +59,6 @@ class CollapsedGibbs:
         self.kappa[: min(room, len(kappa))] = kappa[:room]
         self.moved = 0
         self.recompute()
-
-    @property
-    def resultants(self) -> Float[np.ndarray, "..."]:
-        """R, here to be read and changed: brought home from a device if it was there."""
-        if self.away is not None:
-            self._resultants, self.away = np.array(self.away), None
-        return self._resultants
-
-    @resultants.setter
-    def resultants(self, values: Float[np.ndarray, "..."]) -> None:
-        self._resultants, self.away = values, None
-
-    def sums_away(self) -> Float[Array, "M d"]:
-        """R for a step on a device, which leaves it there: see `away`."""
-        return jnp.asarray(self._resultants) if self.away is None else self.away
 
     def recompute(self) -> None:
         """Everything that follows from assignments and concentrations, anew: sums drift by rounding."""

@@ -8,8 +8,10 @@ from jaxtyping import Float, Int
 from geodrift.distributed import Alone, Team
 from geodrift.kernels import _device
 from geodrift.kernels._stream_kinds import KernelStreams
-from geodrift.models.spherical_admixture.documents import _mixtures_in_jax
+from geodrift.models.spherical_admixture.documents import _host_mixtures_in_jax
+from geodrift.models.spherical_admixture.documents._host_mixtures_in_jax import Lengths
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
+from geodrift.models.spherical_admixture.documents._mixtures_in_jax import Target
 
 
 class MixtureSampler(NamedTuple):
@@ -55,16 +57,17 @@ class MixtureSampler(NamedTuple):
         acceptance = np.empty(num_documents)
         ends = [rank * num_documents // self.team.size for rank in range(self.team.size + 1)]
         own = slice(ends[self.team.rank], ends[self.team.rank + 1])
-        constants = (self.concentration, self.prior)
-        lengths = (self.num_leapfrog, self.burn_in, self.num_draws)
-        arguments = (mixtures[own], projections[own], gram, *constants, step_sizes[own], *lengths, adaptation)
-        family = self.use.family(self.seed, self.chain, step)
+        target = Target(projections[own], gram, self.concentration, self.prior)
+        lengths = Lengths(self.num_leapfrog, self.burn_in, self.num_draws)
+        family, of_documents = self.use.family(self.seed, self.chain, step), (documents[own], draws[own])
         if _device.in_jax():
-            found = _mixtures_in_jax.draw_mixtures(*arguments, family, documents[own], draws[own])
+            given = mixtures[own], target, step_sizes[own], lengths, adaptation
+            found = _host_mixtures_in_jax.draw_mixtures(*given, family, *of_documents)
         else:
             transitions = self.burn_in + self.num_draws
             work = (own.stop - own.start) * num_topics**2 * self.num_leapfrog * transitions
-            found = draw_mixtures(work, *arguments, family.word, documents[own], draws[own])
+            arguments = mixtures[own], *target, step_sizes[own], *lengths, adaptation
+            found = draw_mixtures(work, *arguments, family.word, *of_documents)
         acceptance[own] = found
         if self.team.size > 1:
             self._exchange(ends, [draws, mixtures, step_sizes, acceptance])

@@ -13,7 +13,6 @@ the position, and never differently on the way there and back: the Metropolis te
 computed. Products ask for all 24 bits, since some devices would take 11, which is far too few here.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +20,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 
-from geodrift.kernels._stream_kinds import Family
 from geodrift.models.spherical_admixture.documents._mixture_kernel import STEP_JITTER, TARGET_ACCEPTANCE
 
 # A drift that meets more faces, for each topic, is rejected: such comes of a force next to a face, which
@@ -106,70 +104,6 @@ def document_keys(key: Key[Array, ""], documents: UInt32[Any, "S 2"]) -> Key[Arr
 def document_words(documents: Int[np.ndarray, " S"]) -> UInt32[np.ndarray, "S 2"]:
     """Numbers of documents, which may be hashes of 64 bits, as `document_keys` takes them."""
     return np.ascontiguousarray(documents, np.int64).view(np.uint32).reshape(-1, 2)
-
-
-def draw_mixtures(
-    mixtures: Float[np.ndarray, "S K"],
-    projections: Float[np.ndarray, "S K"],
-    gram: Float[np.ndarray, "K K"],
-    concentration: float,
-    prior: Float[np.ndarray, " K"],
-    step_sizes: Float[np.ndarray, " S"],
-    num_leapfrog: int,
-    burn_in: int,
-    num_draws: int,
-    adaptation: float,
-    family: Family,
-    documents: Int[np.ndarray, " S"],
-    draws: Float[np.ndarray, "S N K"],
-) -> Float[np.ndarray, " S"]:
-    """As the compiled kernel: arrays of the host, of which those that change are changed in place."""
-    number = len(mixtures)
-    if not number:
-        return np.zeros(0)
-    size = 1 << max(number - 1, 0).bit_length()  # powers of two: few shapes have to be compiled
-    moved, found = _walk_of_host(
-        family.key,
-        _padded(document_words(documents), size),
-        _padded(mixtures.astype(np.float32), size),
-        _padded(step_sizes.astype(np.float32), size),
-        Target(
-            _padded(projections.astype(np.float32), size),
-            gram.astype(np.float32),
-            np.float32(concentration),
-            prior.astype(np.float32),
-        ),
-        np.float32(adaptation),
-        num_leapfrog,
-        burn_in,
-        num_draws,
-    )
-    mixtures[...] = np.asarray(moved.mixtures)[:number]
-    draws[...] = np.asarray(found)[:, :number].swapaxes(0, 1)
-    if adaptation:
-        step_sizes[...] = np.asarray(moved.step_sizes)[:number]
-    return np.asarray(moved.acceptance)[:number]
-
-
-@partial(jax.jit, static_argnames=("num_leapfrog", "burn_in", "num_draws"))
-def _walk_of_host(
-    key: Key[Array, ""],
-    documents: UInt32[Array, "S 2"],
-    mixtures: Float[Array, "S K"],
-    step_sizes: Float[Array, " S"],
-    target: Target,
-    adaptation: Float[Array, ""],
-    num_leapfrog: int,
-    burn_in: int,
-    num_draws: int,
-) -> tuple[Walk, Float[Array, "N S K"]]:
-    keys = document_keys(key, documents)
-    return walk(keys, mixtures, step_sizes, target, adaptation, num_leapfrog, burn_in, num_draws)
-
-
-def _padded(rows: np.ndarray, size: int) -> np.ndarray:
-    """The rows, followed by copies of the last up to ``size`` rows."""
-    return rows[np.minimum(np.arange(size), len(rows) - 1)]
 
 
 def _transition(
