@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import geodrift
 from geodrift.kernels import _device
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
@@ -115,9 +117,9 @@ def test_posterior_means_are_those_of_the_compiled_kernel(monkeypatch):
     draws = []
     for forced in (False, True):
         monkeypatch.setattr(_device, "in_jax", lambda forced=forced: forced)
-        chains = [chain_of(counts, 600, number=number, **settings) for number in range(16)]
+        chains = [chain_of(counts, 300, number=number, **settings) for number in range(12)]
         assert isinstance(chains[0].move, GibbsOnDevice) == forced
-        draws.append(np.array([told(chain, 600) for chain in chains]))
+        draws.append(np.array([told(chain, 300) for chain in chains]))
     means = draws[0].mean(axis=1)
     assert_means(draws[1] - (means - means.mean(axis=0))[:, None], means.mean(axis=0))
 
@@ -281,27 +283,29 @@ def test_an_estimator_has_draws_sizes_and_scores():
 
 @pytest.mark.usefixtures("on_device")
 def test_the_command_fits_and_resumes(call, tmp_path):
-    documents = tmp_path / "documents.txt"
     rng = np.random.default_rng(0)
-    kinds = [[f"{letter}word{chr(97 + i)}" for i in range(12)] for letter in "ab"]
-    lines = [" ".join(rng.choice(kinds[number % 2], 25)) for number in range(80)]
-    documents.write_text("\n".join(lines) + "\n")
+    counts = np.zeros((80, 24), int)
+    counts[::2, :12], counts[1::2, 12:] = rng.poisson(2.0, (2, 40, 12))
+    sp.save_npz(tmp_path / "counts.npz", sp.csr_matrix(counts))
+    run = tmp_path / "run"
     call(
         "fit",
         "lda",
-        documents,
-        "--topics",
-        2,
-        "--steps",
-        40,
-        "--chains",
-        2,
-        "--draws",
-        8,
+        tmp_path / "counts.npz",
         "--run",
-        tmp_path / "run",
+        run,
+        "--topics=2",
+        "--steps=40",
+        "--chains=2",
+        "--draws=8",
     )
-    call("resume", tmp_path / "run", "--steps", 10)
-    out = call("topics", tmp_path / "run")
-    assert "aword" in out
-    assert "bword" in out
+    call("resume", run, "--steps=10")
+    draws = geodrift.load(run).draws["posterior"].to_dataset().load()
+    of_first = np.sort(draws["topics"].values[..., :12].sum(axis=-1), axis=-1)
+    assert (of_first[..., 0] < 0.01).all()
+    assert (of_first[..., 1] > 0.99).all()
+    share = counts[:, :12].sum() / counts.sum()
+    sizes = np.sort(draws["topic_sizes"].values, axis=-1)
+    np.testing.assert_allclose(sizes[..., 0], min(share, 1 - share), atol=0.01)
+    assert (np.diff(draws["log_joint"].values) != 0).any()
+    assert call("topics", run).count("90% interval") == 2

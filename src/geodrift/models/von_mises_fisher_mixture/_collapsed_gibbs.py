@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import gammaln
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
@@ -20,6 +19,7 @@ from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumb
 from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
 from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sums
 from geodrift.models.von_mises_fisher_mixture._held_resultants import HeldResultants
+from geodrift.models.von_mises_fisher_mixture._log_joint import log_joint
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
 
@@ -203,26 +203,7 @@ class CollapsedGibbs(HeldResultants):
 
     def log_joint(self) -> float:
         """Log density of rows, assignments and concentrations, but for constants of the priors."""
-        t, number, a0 = self.occupied, self.number, self.prior.a0
-        counts, kappa, dim = self.sums.counts[t], self.kappa[t], self.rows.dim
-        total, every = number.total + a0, self.rows.number
-        value = gammaln(total) - gammaln(total + every)
-        if a0:
-            outside = self.sums.background[0]
-            value += gammaln(outside + a0) - gammaln(a0) + outside * host_log_normaliser(dim, 0.0)
-        if number.g:
-            value += (gammaln(counts + number.g) - gammaln(number.g)).sum()
-            value += 0.0 if self.fixed else gammaln(number.value + 1) - gammaln(number.value - len(t) + 1)
-        else:
-            value += len(t) * np.log(number.value) + gammaln(counts).sum()
-        squares = kappa**2 * self.sums.squares[t] + 2 * kappa * self.sums.along[t] + self.r0_square
-        lengths = np.sqrt(np.maximum([*squares, self.r0_square], 0))
-        # A call takes as long for all as for one.
-        of_rows, ends = np.split(host_log_normaliser(dim, np.concatenate([kappa, lengths])), [len(t)])
-        value += (counts * of_rows - ends[:-1]).sum()
-        value += len(t) * ends[-1]
-        log_prior = self.prior.concentration.log_density(kappa[:1] if self.prior.shared else kappa)
-        return float(value + log_prior.sum())
+        return log_joint(self.sums, self.number, self.prior, self.rows.number, self.rows.dim)
 
     def _draw_concentrations(self, streams: Family) -> None:
         sums, prior = self.sums, self.prior
