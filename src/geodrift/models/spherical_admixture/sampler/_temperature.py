@@ -1,7 +1,7 @@
 """The configurational temperature of a chain of topics."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from geodrift.distributions import host_mean_resultant_length
 from geodrift.models.spherical_admixture._settings import Settings, filled
@@ -26,7 +26,7 @@ class TemperatureRecord:
 
     def add(
         self,
-        topics: Float[np.ndarray, "K V"],
+        topics: Float[Array | np.ndarray, "K V"],
         statistics: SufficientStatistics,
         settings: Settings,
         mean_direction: Float[np.ndarray, " V"],
