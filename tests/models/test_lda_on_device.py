@@ -283,8 +283,9 @@ def test_an_estimator_has_draws_sizes_and_scores():
 @pytest.mark.usefixtures("on_device")
 def test_the_command_fits_and_resumes(call, tmp_path):
     rng = np.random.default_rng(0)
-    counts = np.zeros((80, 24), int)
-    counts[::2, :12], counts[1::2, 12:] = rng.poisson(2.0, (2, 40, 12))
+    counts = rng.poisson(0.2, (80, 24))
+    counts[::2, :12] += rng.poisson(2.0, (40, 12))
+    counts[1::2, 12:] += rng.poisson(2.0, (40, 12))
     sp.save_npz(tmp_path / "counts.npz", sp.csr_matrix(counts))
     run = tmp_path / "run"
     call(
@@ -301,10 +302,10 @@ def test_the_command_fits_and_resumes(call, tmp_path):
     call("resume", run, "--steps=10")
     draws = geodrift.load(run).draws["posterior"].to_dataset().load()
     of_first = np.sort(draws["topics"].values[..., :12].sum(axis=-1), axis=-1)
-    assert (of_first[..., 0] < 0.01).all()
-    assert (of_first[..., 1] > 0.99).all()
+    assert (of_first[..., 0] < 0.2).all()
+    assert (of_first[..., 1] > 0.8).all()
     share = counts[:, :12].sum() / counts.sum()
     sizes = np.sort(draws["topic_sizes"].values, axis=-1)
-    np.testing.assert_allclose(sizes[..., 0], min(share, 1 - share), atol=0.01)
-    assert (np.diff(draws["log_joint"].values) != 0).any()
+    np.testing.assert_allclose(sizes[..., 0], min(share, 1 - share), atol=0.05)
+    assert (np.diff(draws["log_joint"].values) != 0).all()
     assert call("topics", run).count("90% interval") == 2
