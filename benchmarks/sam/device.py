@@ -17,9 +17,9 @@ import jax
 import numpy as np
 from corpus_size import synthetic
 
+from geodrift.kernels import _device
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.spherical_admixture.documents import _device
 from geodrift.models.spherical_admixture.documents._padded_rows import BLOCK_BYTES, padded_rows
 
 TINY = {"documents": 300, "topics": 5, "batch": 50}
