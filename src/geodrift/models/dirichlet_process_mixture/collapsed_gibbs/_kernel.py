@@ -126,7 +126,7 @@ def _choose(
     """Draw a cluster in proportion to the weights; ``zeros`` is the place of the table's last row."""
     word, _ = next_word(open_member(family, row))
     unit = np.float32(np.int64(word >> np.uint64(1))) * TO_UNIT
-    new = draw_place(weights, table, zeros, ONE, weights.shape[0] // 16, unit, sums)
+    new = draw_place(weights, table, zeros, ONE, weights.shape[0] // 16, unit, sums, None)
     if not weights[new] > 0.0:
         new = last_place(weights, table, zeros, ONE, unit, weights.shape[0])
     return new

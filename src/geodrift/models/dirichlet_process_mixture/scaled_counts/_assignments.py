@@ -73,7 +73,7 @@ def _draw_rows(
         if taken > BLOCK:
             split_off(weights, bits, exponents)
             put_back(weights, bits, exponents)
-        new = draw_place(weights, table, ones, np.float32(0.0), size // 16, units[row], sums)
+        new = draw_place(weights, table, ones, np.float32(0.0), size // 16, units[row], sums, None)
         if not weights[new] > 0.0:
             new = last_place(weights, table, ones, np.float32(0.0), units[row], size)
         clusters[row] = new

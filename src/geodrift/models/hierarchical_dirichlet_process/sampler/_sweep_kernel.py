@@ -124,7 +124,7 @@ def _finish_group(
             rest += _take(token, topic, large, own, tables, of_part, prior)
             whole = _weigh_small(token, large, rest, tables, flat, of_part, eta)
             bits, stream = next_word(stream)
-            topic = draw_topic(word * stride, bits, tables[0], group, eta, large + 1)
+            topic = draw_topic(word * stride, bits, tables[0], group, eta, large + 1, None)
             topic, gain, stream = _put(token, topic, whole, large, own, tables, of_part, prior, eta, stream)
             rest += gain
             topics[place] = topic
@@ -172,8 +172,8 @@ def _sweep_in_turn(
             whole_b = _weigh_small(token_b, large, rest_b, counts, bits_of, b, eta)
             bits_a, stream_a = next_word(stream_a)
             bits_b, stream_b = next_word(stream_b)
-            topic_a = draw_topic(at_a, bits_a, counts[0], a[0], eta, large + 1)
-            topic_b = draw_topic(at_b, bits_b, counts[0], b[0], eta, large + 1)
+            topic_a = draw_topic(at_a, bits_a, counts[0], a[0], eta, large + 1, None)
+            topic_b = draw_topic(at_b, bits_b, counts[0], b[0], eta, large + 1, None)
             topic_a, gain_a, stream_a = _put(
                 token_a, topic_a, whole_a, large, own_a, counts, a, prior_a, eta, stream_a
             )

@@ -1,9 +1,10 @@
-"""Larger priors at first, which become those that were asked for: chains find better topics on the way.
+"""Larger priors at first, then weights to a power below 1: chains find better topics on the way.
 
 With the priors of the model a chain settles in the first good topics that it meets, since each word and each
 document stays with the few topics it has. With larger ones words and documents change topics more easily, and
-as the priors become smaller the chain settles again, in topics that are more probable. Measured in
-`benchmarks/lda/annealing.py`.
+as the priors become smaller the chain settles again, in topics that are more probable. A long warm-up does so
+a second time: topics are drawn with about a power of their probabilities, which rises to 1, so that all that
+the chain has found becomes looser, and not the rare alone. Measured in `benchmarks/lda/annealing.py`.
 
 All of it is warm-up: what follows is the Gibbs sampler with the priors of the model.
 """
@@ -21,24 +22,29 @@ OF_TOPIC, OF_DOCUMENT = 0.03, 0.1
 # so much of a shorter warm-up. A longer one would find no more, and forget where the chain has begun.
 PASSES = 40, 130
 BEGINS, ENDS = 0.4, 0.9
+# The least power; and for how many passes it would have to last to be used at all, and to be that small.
+POWER, WORTH_POWERS = 0.8, (20, 50)
 
 
 class Annealing(NamedTuple):
-    """Factors of the priors at first, 1 or more.
+    """Factors of the priors at first, 1 or more, and the least power.
 
     Attributes:
         documents: Of alpha.
         words: Of eta.
+        power: Of the probabilities of topics, 1 or less.
     """
 
     documents: float = 1.0
     words: float = 1.0
+    power: float = 1.0
 
     @classmethod
     def of(cls, source: TokenSource, settings: Settings) -> "Annealing":
         """Such that the priors are worth as much as is useful; those that are worth more stay as they are.
 
-        So do those that are learnt: they would follow the assignments, and these them.
+        So do those that are learnt: they would follow the assignments, and these them. With one that is
+        learnt there is no power either.
         """
         of_documents = float(settings.document_prior.sum()) * source.num_documents
         of_words = settings.topic_word_prior * settings.n_topics * source.num_words
@@ -47,16 +53,18 @@ class Annealing(NamedTuple):
         return cls(
             documents if settings.learn_doc_topic_prior == "no" else 1.0,
             words if settings.learn_topic_word_prior == "no" else 1.0,
+            1.0 if settings.learns_priors else POWER,
         )
 
     def at(self, count: int, plan: Plan | None, of_pass: float) -> "Annealing":
-        """The factors of the step that follows on ``count`` steps, of which a pass takes ``of_pass``."""
+        """What holds for the step that follows on ``count`` steps, of which a pass takes ``of_pass``."""
         left = share_left(count, plan, of_pass)
-        return Annealing(self.documents**left, self.words**left)
+        heat = power_left(count, plan, of_pass)
+        return Annealing(self.documents**left, self.words**left, self.power**heat)
 
 
 def share_left(count: int, plan: Plan | None, of_pass: float) -> float:
-    """How much of the annealing is left: 1 at first, 0 after 130 passes or nine tenths of the warm-up.
+    """How much of the larger priors is left: 1 at first, 0 after 130 passes or nine tenths of the warm-up.
 
     Until a pilot ends, which has no plan, it does not depend on the plan: the same steps give the same draws
     without one.
@@ -64,7 +72,27 @@ def share_left(count: int, plan: Plan | None, of_pass: float) -> float:
     hot, cold = (passes * of_pass for passes in PASSES)
     left = (cold - count) / (cold - hot)
     if plan is not None:
-        begins, ends = max(math.ceil(BEGINS * plan.warm_up), plan.pilot_ends), ENDS * plan.warm_up
+        begins, ends = _cooling(plan)
         by_plan = (ends - count) / (ends - begins) if begins < ends else 1.0
         left = min(left, by_plan) if count < ends else 0.0
     return min(1.0, max(0.0, left))
+
+
+def power_left(count: int, plan: Plan | None, of_pass: float) -> float:
+    """How far the power is from 1: as far as it may when a pilot has ended, 0 at nine tenths of the warm-up.
+
+    In a warm-up too short for topics to settle again it is 1 all the time.
+    """
+    if plan is None:
+        return 0.0
+    begins, ends = _cooling(plan)
+    if not begins <= count < ends:
+        return 0.0
+    least, full = WORTH_POWERS
+    worth = ((ends - begins) / of_pass - least) / (full - least)
+    return min(1.0, max(0.0, worth)) * (ends - count) / (ends - begins)
+
+
+def _cooling(plan: Plan) -> tuple[float, float]:
+    """The steps between which a warm-up cools."""
+    return max(math.ceil(BEGINS * plan.warm_up), plan.pilot_ends), ENDS * plan.warm_up

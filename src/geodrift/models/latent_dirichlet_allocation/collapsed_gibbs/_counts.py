@@ -29,6 +29,8 @@ class TopicCounts(abc.ABC):
         in_parts: N_kb, the sums over the words of each part of the vocabulary, [P, Kp] float64; the topics
             are padded with zeros to whole vectors.
         bounds: Words at which the parts begin, and V.
+        power: The power to which a sweep takes the probabilities of topics; 1 but for a warm-up. Lists are
+            without powers.
     """
 
     names: tuple[str, ...]  # of the arrays of the state
@@ -36,6 +38,7 @@ class TopicCounts(abc.ABC):
     def __init__(self, num_topics: int, bounds: Int[np.ndarray, " bound"]) -> None:
         self.num_topics, self.bounds = num_topics, bounds
         self.in_parts = np.zeros((len(bounds) - 1, padded(num_topics)))
+        self.power = 1.0
 
     @abc.abstractmethod
     def state(self) -> dict[str, np.ndarray]:
@@ -112,7 +115,9 @@ class CountTable(TopicCounts):
 
     def sweep(self, batch: Minibatch, starts: Any, assignments: Any, *arguments: Any, **named: Any) -> None:
         counts = (self.word_topic, self.in_parts)
-        collapsed_gibbs_sweeps(batch, starts, self.bounds, assignments, *counts, *arguments, **named)
+        collapsed_gibbs_sweeps(
+            batch, starts, self.bounds, assignments, *counts, *arguments, power=self.power, **named
+        )
 
     @property
     def values(self) -> Int[np.ndarray, " count"]:

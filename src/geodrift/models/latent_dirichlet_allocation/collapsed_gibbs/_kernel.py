@@ -74,12 +74,19 @@ def remove(
 
 @numba.njit(cache=True, error_model="numpy", inline="always")
 def draw_topic(
-    begin: Whole, bits: np.uint64, word_topic: np.ndarray, group: tuple, eta: np.float32, last: Whole
+    begin: Whole,
+    bits: np.uint64,
+    word_topic: np.ndarray,
+    group: tuple,
+    eta: np.float32,
+    last: Whole,
+    power: np.float32 | None,
 ) -> np.int64:
     """Draw one of ``last`` topics, with probability proportional to its weight times (eta + N_kw)."""
     _, _, _, _, weights, sums = group
     unit = np.float32(np.int64(bits >> _ONE_BIT)) * _TO_UNIT
-    topic = np.int64(draw_place(weights, word_topic, begin, eta, weights.shape[0] // LANES, unit, sums))
+    blocks = weights.shape[0] // LANES
+    topic = np.int64(draw_place(weights, word_topic, begin, eta, blocks, unit, sums, power))
     if not weights[topic] > 0.0:
         topic = np.int64(last_place(weights, word_topic, begin, eta, unit, last))
     return topic
@@ -110,6 +117,7 @@ def _finish_group(
     group: tuple,
     prior: float,
     eta: np.float32,
+    power: np.float32 | None,
     stream: np.uint64,
 ) -> None:
     """Sweep the rest of one group, from token ``i`` of ``row`` on."""
@@ -123,7 +131,7 @@ def _finish_group(
             begin, topic = np.int64(words[token]) * size, np.int64(topics[token])
             remove(topic, begin, numbers, word_topic, group, prior)
             bits, stream = next_word(stream)
-            topic = draw_topic(begin, bits, word_topic, group, eta, num_topics)
+            topic = draw_topic(begin, bits, word_topic, group, eta, num_topics, power)
             add(topic, begin, numbers, word_topic, group, prior)
             topics[token] = topic
         row, i, end = next_row(row + 1, last_row, part, places, in_documents, scale, weights)
@@ -138,6 +146,7 @@ def _sweep_in_turn(
     group_b: tuple,
     priors: tuple,
     eta: np.float32,
+    power: np.float32 | None,
     streams: tuple,
 ) -> None:
     """A token of the one group and one of the other, as long as both have any; then the rest of one.
@@ -162,8 +171,8 @@ def _sweep_in_turn(
             remove(topic_b, at_b, of_b, word_topic, b, prior_b)
             bits_a, stream_a = next_word(stream_a)
             bits_b, stream_b = next_word(stream_b)
-            topic_a = draw_topic(at_a, bits_a, word_topic, a, eta, num_topics)
-            topic_b = draw_topic(at_b, bits_b, word_topic, b, eta, num_topics)
+            topic_a = draw_topic(at_a, bits_a, word_topic, a, eta, num_topics, power)
+            topic_b = draw_topic(at_b, bits_b, word_topic, b, eta, num_topics, power)
             add(topic_a, at_a, of_a, word_topic, a, prior_a)
             add(topic_b, at_b, of_b, word_topic, b, prior_b)
             topics[i], topics[j] = topic_a, topic_b
@@ -172,8 +181,8 @@ def _sweep_in_turn(
             row_a, i, end_a = next_row(row_a + 1, last_a, part_a, places, in_documents, scale_a, weights_a)
         if j == end_b:
             row_b, j, end_b = next_row(row_b + 1, last_b, part_b, places, in_documents, scale_b, weights_b)
-    _finish_group(row_a, i, end_a, last_a, part_a, of_tokens, group_a, prior_a, eta, stream_a)
-    _finish_group(row_b, j, end_b, last_b, part_b, of_tokens, group_b, prior_b, eta, stream_b)
+    _finish_group(row_a, i, end_a, last_a, part_a, of_tokens, group_a, prior_a, eta, power, stream_a)
+    _finish_group(row_b, j, end_b, last_b, part_b, of_tokens, group_b, prior_b, eta, power, stream_b)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -189,6 +198,7 @@ def sweep_two_groups(
     all_masses: np.ndarray,
     part_priors: np.ndarray,
     eta: np.float32,
+    power: np.float32 | None,
     family: np.uint64,
 ) -> None:
     """One phase of two groups, a and b."""
@@ -204,4 +214,4 @@ def sweep_two_groups(
     group_b: tuple = (in_b, masses_b, *scales(masses_b, in_b, prior_b, size), work[2], work[3])
     streams = open_member(family, phase * num_parts + a), open_member(family, phase * num_parts + b)
     of_tokens: tuple = (places, words, topics, in_documents, word_topic)
-    _sweep_in_turn(rows_a, rows_b, of_tokens, group_a, group_b, (prior_a, prior_b), eta, streams)
+    _sweep_in_turn(rows_a, rows_b, of_tokens, group_a, group_b, (prior_a, prior_b), eta, power, streams)

@@ -57,7 +57,7 @@ class CollapsedGibbs(KeptAssignments):
         self._keep_none(np.uint8 if most <= 2**8 else np.uint16)
         self.eta = float(self.settings.topic_word_prior)
         self.annealing = self._annealing()
-        self.larger = Annealing()  # times the priors in the present step
+        self.larger = Annealing()  # of the present step
         self._compile()
 
     def _keep_none(self, dtype: type) -> None:
@@ -128,6 +128,7 @@ class CollapsedGibbs(KeptAssignments):
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         given = batch, starts, assignments, self._masses(count), *self._priors_of_step
+        self.counts.power = self.larger.power
         self.counts.sweep(*given, sweeps=self.settings.sweeps, streams=streams)
 
     @property

@@ -65,6 +65,7 @@ def _sweep_minibatch(
     prior: np.float32,
     doc_topic_prior: np.ndarray,
     num_sweeps: int,
+    power: np.float32 | None,
     family: np.uint64,
 ) -> None:
     num_rows, num_parts, num_topics = starts.shape[0], part_priors.shape[0], masses.shape[1]
@@ -97,6 +98,7 @@ def _sweep_minibatch(
                 masses,
                 part_priors,
                 prior,
+                power,
                 family,
             )
     for row in numba.prange(num_rows):
@@ -119,6 +121,7 @@ def collapsed_gibbs_sweeps(
     prior: float,
     *,
     sweeps: int,
+    power: float,
     streams: Family,
 ) -> None:
     """Sweep over the tokens of a minibatch; assignments and counts are changed in place.
@@ -134,6 +137,7 @@ def collapsed_gibbs_sweeps(
         doc_topic_prior: alpha, float32.
         prior: eta, each word's Dirichlet parameter.
         sweeps: Number of sweeps over each document.
+        power: Probabilities are taken to about this power; 1 but for a warm-up.
         streams: Random streams of the sweeps.
     """
     _sweep_forms(
@@ -151,6 +155,7 @@ def collapsed_gibbs_sweeps(
         np.float32(prior),
         doc_topic_prior,
         sweeps,
+        None if power == 1.0 else np.float32(power),
         streams.word,
     )
 

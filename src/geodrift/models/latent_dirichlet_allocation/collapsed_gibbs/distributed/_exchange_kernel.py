@@ -59,6 +59,7 @@ def sweep_cells(
     masses: np.ndarray,
     part_priors: np.ndarray,
     prior: np.float32,
+    power: np.float32 | None,
     family: np.uint64,
 ) -> None:
     """Sweep pairs of groups in phases; ``cells`` [n, 2] do not depend on each other."""
@@ -75,6 +76,7 @@ def sweep_cells(
             masses,
             part_priors,
             prior,
+            power,
             family,
         )
 
