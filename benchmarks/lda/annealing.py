@@ -1,6 +1,7 @@
-"""What the larger priors of the first passes are worth: runs with them and without, of the same length.
+"""What larger priors at first, and powers later, are worth: runs with them and without, of the same length.
 
     python benchmarks/lda/annealing.py OUT.json FOLDER --topics K [--passes 20 60 200] [--seeds 0 1]
+           [--kinds plain priors both]
 
 FOLDER has train-counts.npz and test-counts.npz. One chain on one thread, planned for so many passes over the
 documents. What is scored is the mean of ten draws of the second half, by document completion over five tenths
@@ -21,6 +22,11 @@ from geodrift.models.latent_dirichlet_allocation import Chain, Settings, complet
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 
 DRAWS, TENTHS = 10, 5
+KINDS = {
+    "plain": lambda _: Annealing(),
+    "priors": lambda annealing: annealing._replace(power=1.0),
+    "both": lambda annealing: annealing,
+}
 
 
 def perplexity(test, topics):
@@ -32,13 +38,12 @@ def perplexity(test, topics):
     return float(np.exp(-likelihood / sum(score.held_out_tokens for score in scores)))
 
 
-def run(train, test, topics, passes, seed, annealed):
+def run(train, test, topics, passes, seed, kind):
     """One chain of so many passes."""
     chain = Chain(MatrixCorpus(train), Settings(n_topics=topics, **PRIOR), seed=seed)
     of_pass = -(-train.shape[0] // chain.move.batch_size)
     chain.begin(chain.shares.plan(passes * of_pass))
-    if not annealed:
-        chain.move.annealing = Annealing()
+    chain.move.annealing = KINDS[kind](chain.move.annealing)
     warm_up, draws = chain.plan.warm_up, []
     ends = np.linspace(warm_up, chain.plan.total, DRAWS + 1).astype(int)
     for end in ends:
@@ -49,7 +54,7 @@ def run(train, test, topics, passes, seed, annealed):
     return {
         "passes": passes,
         "seed": seed,
-        "annealed": annealed,
+        "kind": kind,
         "factors": [float(factor) for factor in chain.move.annealing],
         "log_joint": chain.move.log_joint(),
         "perplexity": perplexity(test, np.mean(draws, axis=0, dtype=np.float64).astype(np.float32)),
@@ -63,14 +68,15 @@ def main():
     parser.add_argument("--topics", type=int, required=True)
     parser.add_argument("--passes", type=int, nargs="+", default=[20, 60, 200])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     options = parser.parse_args()
     numba.set_num_threads(1)
     train, test = (sp.load_npz(options.folder / f"{name}-counts.npz").tocsr() for name in ("train", "test"))
     rows = []
     for passes in options.passes:
         for seed in options.seeds:
-            for annealed in (False, True):
-                rows.append(run(train, test, options.topics, passes, seed, annealed))
+            for kind in options.kinds:
+                rows.append(run(train, test, options.topics, passes, seed, kind))
                 print(rows[-1], flush=True)
                 options.out.write_text(json.dumps({"topics": options.topics, "rows": rows}, indent=1))
 

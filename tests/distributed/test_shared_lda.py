@@ -12,7 +12,7 @@ from geodrift.data import Corpus
 from geodrift.distributed import Alone, check_agreement
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _counts, _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _annealing, _counts, _sampler
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs.distributed import (
     _sampler as distributed_sampler,
 )
@@ -27,6 +27,12 @@ STEPS = 40
 def vocabulary_in_parts(monkeypatch):
     """The vocabulary of a small corpus in parts, as that of a large one is."""
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)
+
+
+@pytest.fixture(autouse=True)
+def powers_in_a_short_warm_up(monkeypatch):
+    """So that they are among the bits that are compared."""
+    monkeypatch.setattr(_annealing, "WORTH_POWERS", (0, 1e-3))
 
 
 def of_chain(corpus, team=None, steps=STEPS, restored=None, number=0, **settings):

@@ -26,11 +26,11 @@ class Problem:
     """A small corpus with assignments, their counts, and masses of three parts of the words.
 
     ``form`` is "dense", document after document, "sparse", word after word, or the number of large topics,
-    document after document.
+    document after document. ``power`` is that of "dense".
     """
 
-    def __init__(self, num_topics, seed, form="dense", rate=0.9):
-        rng, self.form = np.random.default_rng(seed), form
+    def __init__(self, num_topics, seed, form="dense", rate=0.9, power=1.0):
+        rng, self.form, self.power = np.random.default_rng(seed), form, power
         source = TokenSource(problem.corpus(rng.poisson(rate, (9, WORDS))))
         self.batch, self.starts = source.minibatch(np.arange(9)), source.starts
         self.words = np.repeat(self.batch.vocabulary[self.batch.words], self.batch.counts)
@@ -55,7 +55,7 @@ class Problem:
             split = SplitCounts(numbers, of_words, in_parts, self.form)
             sweeps_with_small_topics(*common, split, *more[1:], sweeps=1, streams=streams)
         elif self.form == "dense":
-            collapsed_gibbs_sweeps(*common, numbers, *more, sweeps=1, streams=streams)
+            collapsed_gibbs_sweeps(*common, numbers, *more, sweeps=1, power=self.power, streams=streams)
         else:
             rows = WordRows.empty(numbers.sum(axis=1), len(self.alpha))
             rows.add(self.words, np.ones_like(self.words), z, np.zeros_like(in_parts), BOUNDS)
@@ -94,7 +94,7 @@ class Problem:
                 in_document[z[token]] -= 1
                 in_part = PRIOR * sizes[part] + numbers[inside].sum(axis=0)
                 factors = [self.alpha + in_document, self.masses[part], PRIOR + numbers[word], 1.0 / in_part]
-                weights = np.prod(factors, axis=0)
+                weights = piecewise_power(np.prod(factors, axis=0), self.power)
                 values = [*np.log(factors), touched.copy(), gained.copy(), topics // LANES, topics % LANES]
                 z[token] = after[token]
                 numbers[word, z[token]] += 1
@@ -102,6 +102,45 @@ class Problem:
                 gained[z[token]] += 1.0
                 yield weights / weights.sum(), z[token], np.array(values)
         self.replayed = numbers
+
+
+def piecewise_power(values, power):
+    """A power by logarithms that are linear between powers of two, there and back."""
+    exponent = np.floor(np.log2(values))
+    log = power * (exponent + values / 2.0**exponent - 1.0)
+    return 2.0 ** np.floor(log) * (1.0 + log - np.floor(log))
+
+
+@pytest.mark.parametrize("power", [0.3, 0.8, 1.0])
+def test_the_power_by_pieces_is_near_the_power_and_increases(power):
+    values = np.geomspace(1e-9, 1e6, 20_001)
+    found = piecewise_power(values, power)
+    assert np.abs(found / values**power - 1.0).max() < (1e-9 if power == 1.0 else 0.0615)
+    assert (np.diff(found) > 0.0).all()
+
+
+def scores_of_draws(num_topics, form, rate, problems, power=1.0, law=1.0):
+    """Sums over draws of what a function of the topic is beyond its mean, for functions that tell errors.
+
+    The draws have ``power``, and their law that of ``law``.
+    """
+    excess, variance = np.zeros(8), np.zeros(8)
+    for seed in range(200, 200 + problems):
+        small = Problem(num_topics, seed, form, rate, power)
+        z, numbers = small.redraw(seed)
+        small.power = law
+        for p, drawn, values in small.draws(z):
+            mean = values @ p
+            excess += values[:, drawn] - mean
+            variance += (values**2) @ p - mean**2
+        np.testing.assert_array_equal(small.replayed, numbers[:, :num_topics])
+    assert rate < 1 or np.bincount(small.words).min() > 3 * VISIT
+    some = variance > 1e-6
+    assert some.sum() == (8 if num_topics > LANES else 7)
+    return np.abs(excess[some] / np.sqrt(variance[some])).max()
+
+
+BOUND = z_bound(15 + 24)
 
 
 @pytest.mark.parametrize(
@@ -120,18 +159,10 @@ class Problem:
     ],
 )
 def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):
-    """Sums over draws of what a function of the topic is beyond its mean, for functions that tell errors."""
-    excess, variance = np.zeros(8), np.zeros(8)
-    for seed in range(200, 200 + problems):
-        small = Problem(num_topics, seed, form, rate)
-        z, numbers = small.redraw(seed)
-        for p, drawn, values in small.draws(z):
-            mean = values @ p
-            excess += values[:, drawn] - mean
-            variance += (values**2) @ p - mean**2
-        np.testing.assert_array_equal(small.replayed, numbers[:, :num_topics])
-    assert rate < 1 or np.bincount(small.words).min() > 3 * VISIT
-    some = variance > 1e-6
-    assert some.sum() == (8 if num_topics > LANES else 7)
-    scores = excess[some] / np.sqrt(variance[some])
-    assert np.abs(scores).max() < z_bound(15 + 24), scores
+    assert scores_of_draws(num_topics, form, rate, problems) < BOUND
+
+
+@pytest.mark.parametrize("num_topics", [3, 40])
+def test_with_a_power_below_one_every_draw_has_that_of_its_conditional_law(num_topics):
+    assert scores_of_draws(num_topics, "dense", 0.9, 400, power=0.6, law=0.6) < BOUND
+    assert scores_of_draws(num_topics, "dense", 0.9, 400, power=0.6) > BOUND

@@ -100,7 +100,7 @@ def draw_place(
         blocks: Number of whole vectors in a row.
         unit: Uniform random number in [0, 1].
         sums: Work space of the size of ``weights``.
-        power: None, or a float32 in (0, 1]: probabilities are proportional to about this power, see `_powers`.
+        power: None, or a float32 in (0, 1]: probabilities are taken to about this power, see `_powers`.
 
     Returns:
         The place. Its weight can be 0 if rounding chose it or if all weights are 0; see `last_place`.

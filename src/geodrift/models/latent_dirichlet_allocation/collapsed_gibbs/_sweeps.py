@@ -121,7 +121,7 @@ def collapsed_gibbs_sweeps(
     prior: float,
     *,
     sweeps: int,
-    power: float,
+    power: float = 1.0,
     streams: Family,
 ) -> None:
     """Sweep over the tokens of a minibatch; assignments and counts are changed in place.
