@@ -100,6 +100,15 @@ def test_many_shards_do_not_hold_many_files_open(corpus_path, counts, monkeypatc
     assert sum(shard.is_open for shard in corpus._shards) <= 4
 
 
+def test_files_that_were_let_go_are_opened_again(corpus_path, counts):
+    corpus = Corpus.open(corpus_path)
+    for _ in range(2):
+        assert np.array_equal(corpus.rows(np.arange(57)).toarray(), counts.toarray())
+        assert any(shard.is_open for shard in corpus._shards)
+        corpus.let_go()
+        assert not any(shard.is_open for shard in corpus._shards)
+
+
 def test_large_counts_and_fractions_survive(tmp_path):
     for values in ([[1.5, 0], [0, 2.25]], [[2**30, 0], [0, 1]]):
         corpus = Corpus.from_matrix(np.array(values), ["a", "b"]).save(tmp_path / f"c{values[0][0]}")

@@ -208,6 +208,14 @@ class StoredCorpus:
             lengths.append(shard.lengths())
         return np.concatenate(lengths)
 
+    def let_go(self) -> None:
+        """Close the memory maps; the next read opens them again.
+
+        What was read of a mapped file counts as memory of this process until then.
+        """
+        while self._open_shards:
+            self._open_shards.popleft().close()
+
     def _limit_open(self, shard: Shard) -> None:
         """Close the shard that has been open longest when `shard` would be one too many."""
         # Each memory map holds a file descriptor, and a process may have few.

@@ -50,3 +50,5 @@ def weight_blocks(
     for start in range(0, len(numbers), block):
         some = numbers[start : start + block]
         yield some, weigh(document_rows(run, model, fetched(some)))
+        if isinstance(documents, Corpus):
+            documents.let_go()
