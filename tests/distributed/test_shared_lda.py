@@ -32,7 +32,7 @@ def vocabulary_in_parts(monkeypatch):
 @pytest.fixture(autouse=True)
 def powers_in_a_short_warm_up(monkeypatch):
     """So that they are among the bits that are compared."""
-    monkeypatch.setattr(_annealing, "WORTH_POWERS", (0, 1e-3))
+    monkeypatch.setattr(_annealing, "POWER_FROM", 0)
 
 
 def of_chain(corpus, team=None, steps=STEPS, restored=None, number=0, **settings):

@@ -62,6 +62,7 @@ def counts_in(request, monkeypatch):
 @pytest.mark.usefixtures("counts_in")
 def test_the_first_steps_have_the_law_of_the_larger_priors(monkeypatch):
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
+    monkeypatch.setattr(_annealing, "POWER_FROM", 10**7)
     found = draws_between(0.0, 0.18, warm_up_fraction=0.9)
     assert_means(found, exact(*LARGER[:2]))
     with pytest.raises(AssertionError):
@@ -101,17 +102,17 @@ def test_it_ends_after_so_many_passes_or_late_in_a_shorter_warm_up():
     assert share_left(ends, short, of_pass) == share_left(short.warm_up, short, of_pass) == 0.0
 
 
-def test_the_power_rises_between_a_pilot_and_the_end_of_a_warm_up_that_is_long():
-    long, short, of_pass = Shares().plan(2**14), Shares().plan(2**8), 4
+def test_the_power_rises_from_the_end_of_a_pilot_in_a_warm_up_that_is_long():
+    long, short, of_pass = Shares().plan(2**14), Shares().plan(2**7), 4
     begins, ends = long.pilot_ends, int(0.9 * long.warm_up)
-    assert power_left(begins - 1, long, of_pass) == power_left(begins - 1, None, of_pass) == 0.0
-    assert power_left(begins + 1, long, of_pass) == pytest.approx(1.0, abs=1e-3)
+    first = _annealing.POWER_FROM * of_pass
+    for plan in (long, None):
+        assert power_left(first - 1, plan, of_pass) == 0.0
+        assert power_left(first, plan, of_pass) == power_left(begins, plan, of_pass) == 1.0
     assert power_left((begins + ends) // 2, long, of_pass) == pytest.approx(0.5, abs=1e-3)
     assert power_left(ends + 1, long, of_pass) == power_left(long.warm_up, long, of_pass) == 0.0
-    assert not any(power_left(count, short, of_pass) for count in range(short.total))  # of 16 passes
-    # Between 20 and 50 passes it goes down less far: 35 of them are a half of that.
-    some = Shares().plan(2 * round(35 * of_pass / 0.5))
-    assert power_left(some.pilot_ends, some, of_pass) == pytest.approx(0.5, abs=0.02)
+    assert short.pilot_ends < first
+    assert not any(power_left(count, short, of_pass) for count in range(short.total))
 
 
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.95])
@@ -121,7 +122,9 @@ def test_a_pilot_needs_no_plan_and_no_draw_is_annealed(fraction, total):
     for count in range(plan.pilot_ends + 1):
         if count < plan.warm_up:
             assert share_left(count, plan, 0.5) == share_left(count, None, 0.5)
-            assert count == plan.pilot_ends or power_left(count, plan, 1e-9) == 0.0
+        for of_pass in (1e-9, 0.5, 3.0):
+            if count < plan.pilot_ends:
+                assert power_left(count, plan, of_pass) == power_left(count, None, of_pass)
     assert share_left(plan.warm_up, plan, 1e9) == power_left(plan.warm_up, plan, 1e-9) == 0.0
 
 

@@ -1,10 +1,10 @@
-"""Larger priors at first, then weights to a power below 1: chains find better topics on the way.
+"""Larger priors at first, and powers below 1 in a long warm-up: chains find better topics on the way.
 
 With the priors of the model a chain settles in the first good topics that it meets, since each word and each
 document stays with the few topics it has. With larger ones words and documents change topics more easily, and
-as the priors become smaller the chain settles again, in topics that are more probable. A long warm-up does so
-a second time: topics are drawn with about a power of their probabilities, which rises to 1, so that all that
-the chain has found becomes looser, and not the rare alone. Measured in `benchmarks/lda/annealing.py`.
+as the priors become smaller the chain settles again, in topics that are more probable. In a long warm-up
+topics are drawn with about a power of their probabilities, which rises to 1: that loosens what is common in a
+topic or a document, too. Measured in `benchmarks/lda/annealing.py`.
 
 All of it is warm-up: what follows is the Gibbs sampler with the priors of the model.
 """
@@ -22,12 +22,12 @@ OF_TOPIC, OF_DOCUMENT = 0.03, 0.1
 # so much of a shorter warm-up. A longer one would find no more, and forget where the chain has begun.
 PASSES = 40, 130
 BEGINS, ENDS = 0.4, 0.9
-# The least power; and for how many passes it would have to last to be used at all, and to be that small.
-POWER, WORTH_POWERS = 0.8, (20, 50)
+# The power at first, and after how many passes: a warm-up that cools before that is too short for it.
+POWER, POWER_FROM = 0.8, 10
 
 
 class Annealing(NamedTuple):
-    """Factors of the priors at first, 1 or more, and the least power.
+    """Factors of the priors, 1 or more, and the power, at first.
 
     Attributes:
         documents: Of alpha.
@@ -79,18 +79,18 @@ def share_left(count: int, plan: Plan | None, of_pass: float) -> float:
 
 
 def power_left(count: int, plan: Plan | None, of_pass: float) -> float:
-    """How far the power is from 1: as far as it may when a pilot has ended, 0 at nine tenths of the warm-up.
+    """How far the power is from 1: as far as it may from pass 10 until a pilot ends, 0 after the cooling.
 
-    In a warm-up too short for topics to settle again it is 1 all the time.
+    Until a pilot ends it does not depend on the plan. A plan whose pilot has ended by pass 10 has no powers.
     """
+    if count < POWER_FROM * of_pass:
+        return 0.0
     if plan is None:
-        return 0.0
+        return 1.0
     begins, ends = _cooling(plan)
-    if not begins <= count < ends:
+    if begins <= POWER_FROM * of_pass or count >= ends:
         return 0.0
-    least, full = WORTH_POWERS
-    worth = ((ends - begins) / of_pass - least) / (full - least)
-    return min(1.0, max(0.0, worth)) * (ends - count) / (ends - begins)
+    return min(1.0, (ends - count) / (ends - begins))
 
 
 def _cooling(plan: Plan) -> tuple[float, float]:
