@@ -10,6 +10,7 @@ from distributed.chains_of_teams import assert_same, taken
 from distributed.thread_team import together
 from geodrift.data import Corpus
 from geodrift.distributed import Alone, check_agreement
+from geodrift.driver import Plan
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation._settings import MOST_PROCESSES
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _annealing, _counts, _sampler
@@ -175,6 +176,7 @@ def test_four_processes_have_the_law_of_enumeration(monkeypatch):
         draws = []
         for number in range(4):
             chain, kept = Chain(Corpus.from_matrix(matrix), settings, chain=number, team=team), []
+            chain.begin(Plan.of_steps(270, 20, 1))
             for step in range(270):
                 chain.step()
                 z = chain.move.shares.whole(chain.move.assignments)
