@@ -164,5 +164,5 @@ def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):
 
 @pytest.mark.parametrize("num_topics", [3, 40])
 def test_with_a_power_below_one_every_draw_has_that_of_its_conditional_law(num_topics):
-    assert scores_of_draws(num_topics, "dense", 0.9, 400, power=0.6, law=0.6) < BOUND
-    assert scores_of_draws(num_topics, "dense", 0.9, 400, power=0.6) > BOUND
+    assert scores_of_draws(num_topics, "dense", 0.9, 200, power=0.6, law=0.6) < BOUND
+    assert scores_of_draws(num_topics, "dense", 0.9, 60, power=0.6) > BOUND

@@ -67,11 +67,13 @@ def simulated(seed, num_topics=8, num_words=300, num_documents=600, length=60):
     return counts, topics
 
 
-def found_by(counts, topics, **patched):
-    """How many true topics a chain from a cold start finds."""
+def found_by(counts, topics, power=None):
+    """How many true topics a chain from a cold start finds, with another power in its warm-up if given."""
     settings = Settings(n_topics=len(topics), doc_topic_prior=0.1, topic_word_prior=0.02)
     chain = Chain(problem.corpus(counts), settings, seed=1)
     chain.begin(chain.shares.plan(300))
+    if power is not None:
+        chain.move.annealing = chain.move.annealing._replace(power=power)
     while chain.count < 200:
         chain.step()
     cosines = np.sqrt(topics) @ np.sqrt(chain.expected_topics()).T
@@ -79,7 +81,7 @@ def found_by(counts, topics, **patched):
 
 
 def test_every_topic_that_made_the_documents_is_found_from_a_cold_start(monkeypatch):
-    """From topics that are alike, several are missed."""
+    """From topics that are alike, several are missed where the warm-up has no powers."""
     corpora = [simulated(seed) for seed in range(6)]
     assert [found_by(*corpus) for corpus in corpora] == [8] * 6
 
@@ -88,7 +90,7 @@ def test_every_topic_that_made_the_documents_is_found_from_a_cold_start(monkeypa
         return np.repeat((frequencies / frequencies.sum())[:, None], num_topics, axis=1)
 
     monkeypatch.setattr(_sampler, "first_topics", alike)
-    assert sum(found_by(*corpus) for corpus in corpora) < 48
+    assert sum(found_by(*corpus, power=1.0) for corpus in corpora) < 48
 
 
 def test_the_topics_of_the_start_are_near_those_that_made_the_documents():

@@ -171,19 +171,31 @@ def _sums_of_lanes(
 
     ``whole`` says that the row holds int32.
     """
-    power = None if power is None else everywhere(builder, power)
     lanes = cgutils.alloca_once_value(builder, _ZEROS)
-    with cgutils.for_range(builder, blocks) as loop:
-        at = [builder.mul(loop.index, _number(LANES))]
-        entries = _vector_at(builder, builder.gep(row, at), _INTEGERS if whole else _FLOATS)
-        values = builder.load(entries, align=4)
-        values = builder.sitofp(values, _FLOATS) if whole else values
-        weight = builder.load(_vector_at(builder, builder.gep(weights, at)), align=4)
-        term = builder.fmul(weight, builder.fadd(values, offsets))
-        term = term if power is None else _powers(builder, term, power)
-        total = builder.fadd(builder.load(lanes), term)
-        builder.store(total, lanes)
-        builder.store(total, _vector_at(builder, builder.gep(sums, at)), align=4)
+
+    def add_up(powers: ir.Value | None) -> None:
+        with cgutils.for_range(builder, blocks) as loop:
+            at = [builder.mul(loop.index, _number(LANES))]
+            entries = _vector_at(builder, builder.gep(row, at), _INTEGERS if whole else _FLOATS)
+            values = builder.load(entries, align=4)
+            values = builder.sitofp(values, _FLOATS) if whole else values
+            weight = builder.load(_vector_at(builder, builder.gep(weights, at)), align=4)
+            term = builder.fmul(weight, builder.fadd(values, offsets))
+            term = term if powers is None else _powers(builder, term, powers)
+            total = builder.fadd(builder.load(lanes), term)
+            builder.store(total, lanes)
+            builder.store(total, _vector_at(builder, builder.gep(sums, at)), align=4)
+
+    if power is None:
+        add_up(None)
+    else:
+        # A branch rather than another compiled kernel: it goes the same way in every draw of a sweep.
+        one = builder.fcmp_ordered("==", power, ir.Constant(_FLOAT, 1.0))
+        with builder.if_else(one) as (plain, powered):
+            with plain:
+                add_up(None)
+            with powered:
+                add_up(everywhere(builder, power))
     return builder.load(lanes)
 
 

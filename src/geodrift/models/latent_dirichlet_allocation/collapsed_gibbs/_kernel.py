@@ -117,7 +117,7 @@ def _finish_group(
     group: tuple,
     prior: float,
     eta: np.float32,
-    power: np.float32 | None,
+    power: np.float32,
     stream: np.uint64,
 ) -> None:
     """Sweep the rest of one group, from token ``i`` of ``row`` on."""
@@ -146,7 +146,7 @@ def _sweep_in_turn(
     group_b: tuple,
     priors: tuple,
     eta: np.float32,
-    power: np.float32 | None,
+    power: np.float32,
     streams: tuple,
 ) -> None:
     """A token of the one group and one of the other, as long as both have any; then the rest of one.
@@ -198,7 +198,7 @@ def sweep_two_groups(
     all_masses: np.ndarray,
     part_priors: np.ndarray,
     eta: np.float32,
-    power: np.float32 | None,
+    power: np.float32,
     family: np.uint64,
 ) -> None:
     """One phase of two groups, a and b."""

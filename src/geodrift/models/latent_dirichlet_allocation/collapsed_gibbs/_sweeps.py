@@ -65,7 +65,7 @@ def _sweep_minibatch(
     prior: np.float32,
     doc_topic_prior: np.ndarray,
     num_sweeps: int,
-    power: np.float32 | None,
+    power: np.float32,
     family: np.uint64,
 ) -> None:
     num_rows, num_parts, num_topics = starts.shape[0], part_priors.shape[0], masses.shape[1]
@@ -155,7 +155,7 @@ def collapsed_gibbs_sweeps(
         np.float32(prior),
         doc_topic_prior,
         sweeps,
-        None if power == 1.0 else np.float32(power),
+        np.float32(power),
         streams.word,
     )
 

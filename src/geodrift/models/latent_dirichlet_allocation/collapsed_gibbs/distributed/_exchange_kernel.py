@@ -59,7 +59,7 @@ def sweep_cells(
     masses: np.ndarray,
     part_priors: np.ndarray,
     prior: np.float32,
-    power: np.float32 | None,
+    power: np.float32,
     family: np.uint64,
 ) -> None:
     """Sweep pairs of groups in phases; ``cells`` [n, 2] do not depend on each other."""

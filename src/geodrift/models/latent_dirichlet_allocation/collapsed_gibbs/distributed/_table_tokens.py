@@ -86,6 +86,6 @@ class TableTokens:
             masses,
             prior * self._part_sizes,
             np.float32(prior),
-            None if self._counts.power == 1.0 else np.float32(self._counts.power),
+            np.float32(self._counts.power),
             streams.word,
         )
