@@ -1,4 +1,4 @@
-"""What larger priors at first, and powers later, are worth: runs with them and without, of the same length.
+"""What larger priors and powers in a warm-up are worth: runs with them and without, of the same length.
 
     python benchmarks/lda/annealing.py OUT.json FOLDER --topics K [--passes 20 60 200] [--seeds 0 1]
            [--kinds plain priors both]

@@ -158,11 +158,11 @@ def test_a_chain_that_is_given_topics_and_a_process_keep_their_priors():
     chain.begin(chain.shares.plan(100))
     assert chain.move.annealing.words > 1.0
     chain.step()
-    assert chain.move.larger == (*chain.move.annealing[:2], 1.0)
+    assert chain.move.annealed == (*chain.move.annealing[:2], 1.0)
     chain = Chain(problem.corpus(counts), Settings(n_topics=8, topic_word_prior=0.001))
     chain.start_from(np.full((2, 60), 1 / 60))
     chain.begin(chain.shares.plan(100))
     chain.step()
-    assert chain.move.larger == Annealing()
+    assert chain.move.annealed == Annealing()
     process = ProcessChain(problem.corpus(counts), ProcessSettings(topic_word_prior=0.001))
     assert process.move.annealing == Annealing()

@@ -57,7 +57,7 @@ class CollapsedGibbs(KeptAssignments):
         self._keep_none(np.uint8 if most <= 2**8 else np.uint16)
         self.eta = float(self.settings.topic_word_prior)
         self.annealing = self._annealing()
-        self.larger = Annealing()  # of the present step
+        self.annealed = Annealing()  # of the present step
         self._compile()
 
     def _keep_none(self, dtype: type) -> None:
@@ -78,7 +78,7 @@ class CollapsedGibbs(KeptAssignments):
     def anneal(self, count: int, plan: Plan | None) -> None:
         """Take the priors of a step; topics that are given are to stay what they are."""
         of_pass = self._start.of_all / self.settings.sweeps
-        self.larger = Annealing() if self.given is not None else self.annealing.at(count, plan, of_pass)
+        self.annealed = Annealing() if self.given is not None else self.annealing.at(count, plan, of_pass)
 
     @property
     def _start(self) -> Start:
@@ -128,13 +128,13 @@ class CollapsedGibbs(KeptAssignments):
         """Redraw the assignments of a minibatch, whose tokens begin at ``starts`` in ``assignments``."""
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         given = batch, starts, assignments, self._masses(count), *self._priors_of_step
-        self.counts.power = self.larger.power
+        self.counts.power = self.annealed.power
         self.counts.sweep(*given, sweeps=self.settings.sweeps, streams=streams)
 
     @property
     def _priors_of_step(self) -> tuple[Float[np.ndarray, " K"], float]:
         """Alpha and eta, times what the annealing says."""
-        return self.document_prior * np.float32(self.larger.documents), self.eta * self.larger.words
+        return self.document_prior * np.float32(self.annealed.documents), self.eta * self.annealed.words
 
     def _topics_of_start(self, documents: Int[np.ndarray, " D"]) -> Float[np.ndarray, "V K"]:
         """The topics that `prepare` has found."""

@@ -85,7 +85,7 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         topics = self.shares.hand_over(documents, kept, keepers, batch.sweepers)
         table = cast(CountTable, self.counts)  # or rows would not have been read so
         prior, eta = self._priors_of_step
-        self.counts.power = self.larger.power
+        self.counts.power = self.annealed.power
         sweep = TravellingSweep(batch, table, topics, prior, self.pairs, self.team)
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
         sweep.sweep(self.settings.sweeps, self._masses(count), eta, streams)
@@ -149,7 +149,7 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         del starts  # of one process
         topics = self.shares.fetch(batch.documents, assignments)
         prior, eta = self._priors_of_step
-        self.counts.power = self.larger.power
+        self.counts.power = self.annealed.power
         sweep = shared_sweep(batch, self.counts, topics, prior, self.pairs[self.team.rank])
         masses = self._masses(count)
         streams = _streams.LDA_GIBBS_ASSIGNMENTS.family(self.seed, self.chain, count)
