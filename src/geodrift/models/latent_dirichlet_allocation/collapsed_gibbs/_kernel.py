@@ -82,7 +82,7 @@ def draw_topic(
     last: Whole,
     power: np.float32 | None,
 ) -> np.int64:
-    """Draw one of ``last`` topics, with probability proportional to its weight times (eta + N_kw), to ``power``."""
+    """Draw one of ``last`` topics: its probability is as its weight times (eta + N_kw), to a power."""
     _, _, _, _, weights, sums = group
     unit = np.float32(np.int64(bits >> _ONE_BIT)) * _TO_UNIT
     blocks = weights.shape[0] // LANES
