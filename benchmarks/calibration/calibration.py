@@ -30,7 +30,7 @@ from scipy.optimize import linear_sum_assignment
 
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._next_draw import next_draw_intervals
-from geodrift.models.latent_dirichlet_allocation.documents._mixtures import _sampled
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures
 from geodrift.models.spherical_admixture.documents._mixtures import mixture_draws
 from geodrift.models.topics._facade import spaced
 
@@ -82,7 +82,7 @@ class Fitted:
             draws = mixture_draws(self.truth.new, topics, self.model.settings_).swapaxes(0, 1)
         else:
             prior = np.full(topics.shape[:2], self.model.doc_topic_prior)
-            draws = _sampled(self.truth.new, topics, prior, 0)[1]
+            _, draws = Mixtures(topics, prior, seed=0)._sampled(self.truth.new, intervals=True)
         return np.quantile(draws[:, :, self.partner], EDGES, axis=0)
 
     def reliability(self):

@@ -19,13 +19,13 @@ from bars import PRIOR
 
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings, completion_perplexity
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import POWER, Annealing
 
 DRAWS, TENTHS = 10, 5
 KINDS = {
     "plain": lambda _: Annealing(),
     "priors": lambda annealing: annealing._replace(power=1.0),
-    "both": lambda annealing: annealing,
+    "both": lambda annealing: annealing._replace(power=POWER),
 }
 
 

@@ -18,6 +18,7 @@ from geodrift.data import Corpus
 from geodrift.driver import Run
 from geodrift.models import model_of
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, document_mixtures
+from geodrift.models.latent_dirichlet_allocation._answers import LatentDirichletAnswers
 
 OPTIONS = ["--topics=3", "--chains=2", "--batch-size=20", "--seed=5", "--draws=25", "--doc-topic-prior=0.2"]
 OPTIONS += ["--topic-word-prior=0.1"]  # at 0.01 so small a corpus keeps the modes it starts in
@@ -133,6 +134,25 @@ def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
     groups = topics.mean(0).reshape(3, 3, 10).sum(2).argmax(1)
     assert groups[mean[:3].argmax(1)].tolist() == [0, 1, 2]
     assert mean[3] == pytest.approx(np.full(3, 1 / 3), abs=0.15)
+
+
+def test_transform_lets_go_of_each_block_of_a_corpus_directory(
+    geodrift_cli, run, inputs, tmp_path, monkeypatch
+):
+    """What has been read of mapped files counts as memory until then: a million documents would stay."""
+    whole, blocks = tmp_path / "whole.npy", tmp_path / "blocks.npy"
+    corpus = Corpus.from_matrix(documents(10, 1), WORDS).save(tmp_path / "corpus")
+    assert geodrift_cli("transform", run, corpus.path, "--out", whole)[0] == 0
+    held, let_go = [], Corpus.let_go
+    monkeypatch.setattr(Corpus, "let_go", lambda corpus: (let_go(corpus), held.append(_open_shards(corpus))))
+    monkeypatch.setattr(LatentDirichletAnswers, "documents_a_block", lambda *_: 4)
+    assert geodrift_cli("transform", run, corpus.path, "--out", blocks)[0] == 0
+    assert held == [0, 0, 0]
+    assert blocks.read_bytes() == whole.read_bytes()
+
+
+def _open_shards(corpus):
+    return sum(shard.is_open for shard in corpus._shards)
 
 
 def test_held_out_perplexity_is_shown_and_those_documents_are_not_fitted(geodrift_cli, inputs, tmp_path):

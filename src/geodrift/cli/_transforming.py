@@ -42,6 +42,7 @@ def transform(
     fields: o.Fields = "all",
 ) -> None:
     """Write what documents are made of."""
+    from geodrift.cli._memory import give_large_blocks_back
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, column_of, write_weights
     from geodrift.driver import Run
@@ -50,6 +51,7 @@ def transform(
     from geodrift.models.kit import weight_blocks
 
     _check_form(out, intervals or long)
+    give_large_blocks_back()
     opened = Run.open(run)
     model = model_of(opened)
     with Waiting("reading the documents") as waiting, scratch_directory(out) as scratch:

@@ -2,9 +2,9 @@
 
 With the priors of the model a chain settles in the first good topics that it meets, since each word and each
 document stays with the few topics it has. With larger ones words and documents change topics more easily, and
-as the priors become smaller the chain settles again, in topics that are more probable. In a long warm-up
-topics are drawn with about a power of their probabilities, which rises to 1: that loosens what is common in a
-topic or a document, too. Measured in `benchmarks/lda/annealing.py`.
+as the priors become smaller the chain settles again, in topics that are more probable. Where documents hold
+on to their topics, a long warm-up also draws topics with about a power of their probabilities, which rises to
+1: that loosens what is common in a topic or a document, too. Measured in `benchmarks/lda/annealing.py`.
 
 All of it is warm-up: what follows is the Gibbs sampler with the priors of the model.
 """
@@ -44,7 +44,7 @@ class Annealing(NamedTuple):
         """Such that the priors are worth as much as is useful; those that are worth more stay as they are.
 
         So do those that are learnt: they would follow the assignments, and these them. With one that is
-        learnt there is no power either.
+        learnt there is no power either, nor where alpha as it is lets documents change their topics.
         """
         of_documents = float(settings.document_prior.sum()) * source.num_documents
         of_words = settings.topic_word_prior * settings.n_topics * source.num_words
@@ -53,7 +53,7 @@ class Annealing(NamedTuple):
         return cls(
             documents if settings.learn_doc_topic_prior == "no" else 1.0,
             words if settings.learn_topic_word_prior == "no" else 1.0,
-            1.0 if settings.learns_priors else POWER,
+            1.0 if settings.learns_priors or documents == 1.0 else POWER,
         )
 
     def at(self, count: int, plan: Plan | None, of_pass: float) -> "Annealing":
