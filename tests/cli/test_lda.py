@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 import scipy.sparse as sp
 from command import WORDS, assert_one_line, documents
@@ -153,6 +154,33 @@ def test_transform_lets_go_of_each_block_of_a_corpus_directory(
 
 def _open_shards(corpus):
     return sum(shard.is_open for shard in corpus._shards)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "csv", "parquet"])
+def test_transform_of_parts_is_that_of_all(geodrift_cli, run, inputs, tmp_path, suffix):
+    """So that several machines can share the documents."""
+
+    def rows(*options):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.{suffix}"
+        assert geodrift_cli("transform", run, inputs / "test.npz", "--out", path, *options)[0] == 0
+        if suffix == "npy":
+            return np.load(path).tolist()
+        if suffix == "csv":
+            return path.read_text().splitlines()[1:]
+        return parquet.read_table(path).to_pylist()
+
+    parts = [rows("--part", f"{part}/3") for part in (1, 2, 3)]
+    assert [len(part) for part in parts] == [3, 3, 4]
+    assert [row for part in parts for row in part] == rows() == rows("--part", "1/1")
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "2", "1/0", "a/b", "1/11"])
+def test_a_part_that_cannot_be_is_refused(geodrift_cli, run, inputs, tmp_path, part):
+    out = tmp_path / "w.npy"
+    status, _, err = geodrift_cli("transform", run, inputs / "test.npz", "--out", out, "--part", part)
+    assert status == 2
+    assert f"--part {part}" in err if part == "1/11" else part in err
+    assert not out.exists()
 
 
 def test_held_out_perplexity_is_shown_and_those_documents_are_not_fitted(geodrift_cli, inputs, tmp_path):

@@ -1,5 +1,6 @@
 """The command that writes what documents are made of: transform."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,16 @@ from geodrift.cli._root import app
 if TYPE_CHECKING:
     from geodrift.data import Document
     from geodrift.models.kit._document_weights import Weights
+
+Part = Annotated[
+    str | None,
+    typer.Option(
+        "--part",
+        metavar="I/N",
+        help="Only the I-th of N equal parts of the documents, such as 2/4: for several machines, with a"
+        " file for each.",
+    ),
+]
 
 
 def transform(
@@ -34,6 +45,7 @@ def transform(
         bool, typer.Option("--intervals", help="Ends of 90% intervals beside each weight.")
     ] = False,
     long: Annotated[bool, typer.Option("--long", help="One row a document and component.")] = False,
+    part: Part = None,
     vocab: o.Vocab = None,
     seed: o.Seed = 0,
     text_field: o.TextField = "text",
@@ -51,6 +63,7 @@ def transform(
     from geodrift.models.kit import weight_blocks
 
     _check_form(out, intervals or long)
+    share = _part(part)
     give_large_blocks_back()
     opened = Run.open(run)
     model = model_of(opened)
@@ -59,18 +72,20 @@ def transform(
         read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
         documents, table, total = _documents(opened, model, source, **read)
         _say_empty(model, documents, total)
+        those = _numbers(share, total)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
         answers = model.answers()
         others = [column_of(other) for other in answers.other_columns(opened)]
-        form = Form(model.component, kinds, long, intervals, answers.names(opened), total, others)
+        names = answers.names(opened)
+        form = Form(model.component, kinds, long, intervals, names, len(those), others)
         ends = intervals or long or out.suffix == ".npz"
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
-            waiting.at(0, total, "weighing documents")
-            for numbers, weights in weight_blocks(opened, model, documents, seed=seed, intervals=ends):
+            waiting.at(0, len(those), "weighing documents")
+            for numbers, weights in weight_blocks(opened, model, documents, those, seed=seed, intervals=ends):
                 yield _identities(table, numbers), weights
-                waiting.at(int(numbers[-1]) + 1, total)
+                waiting.at(int(numbers[-1] - those[0]) + 1, len(those))
 
         write_weights(out, blocks(), form)
     show(visible(out))
@@ -94,6 +109,29 @@ def _check_form(out: Path, ends: bool) -> None:
         raise UsageError(".npy holds the means alone: take .parquet, .csv or .npz for intervals")
     if out.suffix == ".parquet":
         check_pyarrow(out)
+
+
+def _part(typed: str | None) -> tuple[int, int]:
+    """Which part of the documents, from 1, and of how many."""
+    from geodrift.cli import UsageError
+
+    found = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", "1/1" if typed is None else typed)
+    part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise UsageError(f"--part must be I/N with I from 1 to N, such as 2/4, got {typed!r}")
+    return part, parts
+
+
+def _numbers(share: tuple[int, int], total: int) -> Any:
+    """The numbers of the documents of a part."""
+    import numpy as np
+
+    from geodrift.cli import UsageError
+
+    part, parts = share
+    if parts > max(total, 1):
+        raise UsageError(f"--part {part}/{parts}: there are {total:,} documents; take at most as many parts")
+    return np.arange(total * (part - 1) // parts, total * part // parts)
 
 
 def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tuple[Any, Any, int]:
