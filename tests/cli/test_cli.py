@@ -24,9 +24,10 @@ from geodrift.models import models
 
 
 @pytest.fixture(scope="module")
-def run(inputs):
+def run(inputs, tmp_path_factory):
     """A fitted run, made by the command itself."""
-    path = inputs / "run"
+    # A folder of its own each time: tests of a module that are shared out late make it once more.
+    path = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
         source = [str(inputs / "train.npz"), "--vocab", str(inputs / "vocab.txt"), "--run", str(path)]
         options = ["--topics=3", "--steps=240", "--chains=2", "--batch-size=20", "--seed=5", "--draws=30"]

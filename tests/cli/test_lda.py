@@ -26,9 +26,10 @@ OPTIONS += ["--topic-word-prior=0.1"]  # at 0.01 so small a corpus keeps the mod
 
 
 @pytest.fixture(scope="module")
-def run(inputs):
+def run(inputs, tmp_path_factory):
     """A fitted run, made by the command itself."""
-    path = inputs / "lda-run"
+    # A folder of its own each time: tests of a module that are shared out late make it once more.
+    path = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
         source = [str(inputs / "train.npz"), "--vocab", str(inputs / "vocab.txt"), "--run", str(path)]
         patch.setattr(sys, "argv", ["geodrift", "fit", "lda", *source, "--steps=200", *OPTIONS])

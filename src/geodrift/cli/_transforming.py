@@ -65,8 +65,7 @@ def transform(
     _check_form(out, intervals or long)
     share = _part(part)
     give_large_blocks_back()
-    opened = Run.open(run)
-    model = model_of(opened)
+    model = model_of(opened := Run.open(run))
     with Waiting("reading the documents") as waiting, scratch_directory(out) as scratch:
         text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
         read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
@@ -77,8 +76,7 @@ def transform(
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
         answers = model.answers()
         others = [column_of(other) for other in answers.other_columns(opened)]
-        names = answers.names(opened)
-        form = Form(model.component, kinds, long, intervals, names, len(those), others)
+        form = Form(model.component, kinds, long, intervals, answers.names(opened), len(those), others)
         ends = intervals or long or out.suffix == ".npz"
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
