@@ -1,9 +1,6 @@
 """Von Mises-Fisher mixtures whose rows are drawn in JAX, as on a GPU, here by its CPU back end."""
 
 import copy
-import subprocess
-import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +16,9 @@ from geodrift.models.von_mises_fisher_mixture import Settings, _rows_on_device
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import assert_means, z_bound
-from models import vmf_device_program, vmf_problem
+from models import vmf_problem
+from models.mixture_device_program import rows_around
 from models.test_vmf_law import BATCHES, CASES
-from models.vmf_device_program import rows_around
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
@@ -160,22 +157,6 @@ def test_a_row_has_columns_above_its_level_in_proportion_to_exp_of_its_score():
     p /= p.sum()
     seen = np.bincount(np.asarray(drawn), minlength=6) / number
     assert (np.abs(seen - p) <= z_bound(6) * np.sqrt(p * (1 - p) / number)).all()
-
-
-def test_devices_that_share_the_rows_draw_what_one_draws(tmp_path):
-    """In the precision of a user's program; the sums may be added up by other instructions."""
-    found = []
-    for devices in (1, 4):
-        out = tmp_path / f"{devices}.npz"
-        command = [sys.executable, Path(vmf_device_program.__file__), out, str(devices)]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert told.returncode == 0, told.stderr
-        found.append(np.load(out))
-    assert [int(each["lanes"]) for each in found] == [1, 4]
-    for name in ("assignments", "number", "count"):
-        np.testing.assert_array_equal(found[0][name], found[1][name])
-    for name in ("kappa", "resultants", "squares"):
-        np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-6, atol=1e-6)
 
 
 def test_an_estimator_finds_clusters_on_a_device(device):
