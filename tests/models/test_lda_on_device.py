@@ -109,6 +109,7 @@ def told(chain, steps):
     return np.array(found)
 
 
+@pytest.mark.slow  # enumeration, or the exact chain, tells the same law in CI
 @pytest.mark.usefixtures("optimised")
 def test_posterior_means_are_those_of_the_compiled_kernel(monkeypatch):
     """The spread of independent chains, of either sampler, holds the autocorrelation."""

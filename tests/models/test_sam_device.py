@@ -35,6 +35,7 @@ def test_what_a_chain_s_steps_are_made_of_is_a_matter_of_the_device(monkeypatch)
     assert move("gpu", method="gmc-gibbs") is GeodesicMove
 
 
+@pytest.mark.slow  # enumeration, or the exact chain, tells the same law in CI
 @pytest.mark.usefixtures("in_jax")
 def test_posterior_means_of_a_small_problem_with_mixtures_in_jax():
     """By quadrature, as `test_every_model` has them of the compiled kernel."""

@@ -74,6 +74,7 @@ def numbers_of(chain, steps):
     return np.array(found)
 
 
+@pytest.mark.slow  # enumeration, or the exact chain, tells the same law in CI
 def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     """Whole chains, splits and rows that are drawn one after the other included; clusters that overlap."""
     data, settings = rows_of(rows(40, 4, 6.0)), Settings(batch_size=20)
