@@ -1,10 +1,12 @@
-"""Do chains from uniform assignments confirm the intervals of a run, whose chains start from factorisations?
+"""Do chains from uniform assignments confirm the intervals of runs, whose chains start from factorisations?
 
-    python benchmarks/calibration/uniform_starts.py OUT.json RUN COUNTS.npz [--chains 8] [--passes 300]
+    python benchmarks/calibration/uniform_starts.py OUT.json COUNTS.npz RUN... [--chains 8] [--passes 300]
 
-Collapsed Gibbs chains of the run's settings start from uniform assignments; the best of them is that of the
-highest log joint at its end. ``inside`` is the share of its last draws that lie within the run's 90%
-intervals, over the ten leading words of each topic that the run calls shared and the chain has.
+Collapsed Gibbs chains of the first run's settings start from uniform assignments, with the model's priors
+from the first sweep on and without powers; the best of them is that of the highest log joint at its end.
+``inside`` is the share of its last draws that lie within a run's 90% intervals, over the ten leading words of
+each topic that the run calls shared and the chain has. Of a run's chains the log joint is told as the mean
+over all draws and over the last fifth of them.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from geodrift.data import Corpus
 from geodrift.driver import Run
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _sampler
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 
 DRAWS = 25
 
@@ -34,6 +37,7 @@ def chain_from_uniform(corpus, settings, number, passes):
     """Its last draws and their log joints."""
     with mock.patch.object(_sampler, "first_topics", flat):
         chain = Chain(corpus, settings, seed=1_000, chain=number)
+        chain.move.annealing = Annealing()
         steps = -(-corpus.num_documents // chain.move.batch_size)
         chain.begin(chain.shares.plan(passes * steps))
         draws, joints = [], []
@@ -61,29 +65,36 @@ def inside(found, draws):
     return {"inside": float(np.mean(shares)) if shares else None, "shared_that_it_has": len(shares)}
 
 
+def told_of(path, found):
+    """A run's log joints, chain by chain, and how many topics it calls shared."""
+    joints = Run.open(path).draws["posterior"].to_dataset()["log_joint"].values
+    last = joints[:, -(joints.shape[1] // 5) :]
+    return {
+        "log_joint": joints.mean(axis=1).round().tolist(),
+        "log_joint_of_the_last": last.mean(axis=1).round().tolist(),
+        "shared": int(found.agreed.shared.sum()),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("run", type=Path)
     parser.add_argument("counts", type=Path)
+    parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--chains", type=int, default=8)
     parser.add_argument("--passes", type=int, default=300)
     options = parser.parse_args()
-    run, matrix = Run.open(options.run), sp.load_npz(options.counts).tocsr()
-    corpus = Corpus.from_matrix(matrix, run.labels["word"])
-    settings, found = Settings.from_dict(run.config["settings"]), Found(options.run)
-    own = run.draws["posterior"].to_dataset()["log_joint"].values.mean(axis=1)
-    rows = []
+    run = Run.open(options.runs[0])
+    corpus = Corpus.from_matrix(sp.load_npz(options.counts).tocsr(), run.labels["word"])
+    settings = Settings.from_dict(run.config["settings"])
+    runs, rows = {str(path): Found(path) for path in options.runs}, []
     for number in range(options.chains):
         draws, joint = chain_from_uniform(corpus, settings, number, options.passes)
-        rows.append({"log_joint": joint} | inside(found, draws))
+        rows.append({"log_joint": joint} | {path: inside(found, draws) for path, found in runs.items()})
         print(rows[-1], file=sys.stderr)
-    best = max(rows, key=lambda row: row["log_joint"])
-    keep(
-        options.out,
-        {"run": own.tolist(), "shared": int(found.agreed.shared.sum()), "best": best, "all": rows},
-    )
-    print("the run's log joints", own.round().tolist(), "best of uniform starts", best)
+    told = {path: told_of(path, found) for path, found in runs.items()}
+    keep(options.out, {"runs": told, "best": max(rows, key=lambda row: row["log_joint"]), "all": rows})
+    print(told)
 
 
 if __name__ == "__main__":

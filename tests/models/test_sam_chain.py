@@ -23,9 +23,10 @@ def project(draws):
 
 
 def compare(one, other):
-    """Largest deviations of two runs, with the least ESS.
+    """Largest deviations of two runs, and the ESS of each.
 
-    Of the ratio of standard deviations from 1, and of the means in combined standard errors.
+    Of the ratio of standard deviations from 1, and of the means in combined standard errors. The ESS is the
+    least of each run's.
     """
     ess = np.array([[gd.diagnostics.ess(x[None]) for x in project(d)] for d in (one, other)])
     a, b = project(one), project(other)
@@ -33,14 +34,14 @@ def compare(one, other):
     return (
         np.abs(b.std(axis=1) / a.std(axis=1) - 1).max(),
         np.abs((a.mean(axis=1) - b.mean(axis=1)) / error).max(),
-        ess.min(),
+        ess.min(axis=1),
     )
 
 
 @pytest.fixture(scope="module")
 def exact_gibbs():
     """A long full-batch GMC-bGibbs chain: each of its moves has a Metropolis test."""
-    return run(16_000, method="gmc-gibbs", num_steps=80, num_draws=14_400, warm_up_fraction=0.1)[0]
+    return run(22_000, method="gmc-gibbs", num_steps=80, num_draws=19_800, warm_up_fraction=0.1)[0]
 
 
 @pytest.mark.slow
@@ -49,8 +50,8 @@ def test_minibatches_sample_the_law_of_exact_gibbs(exact_gibbs, method, form, mo
     monkeypatch.setattr(_device, "in_jax", lambda: form == "jax")
     ours, chain = run(60_000, method=method, batch_size=20, num_draws=27_000, warm_up_fraction=0.1)
     deviation, z, ess = compare(exact_gibbs, ours)
-    print(f"{method}: deviation {deviation:.4f}, z {z:.2f}, ess {ess:.0f}, T {chain.temperature.value():.4f}")
-    assert ess >= 1000
+    print(f"{method}: deviation {deviation:.4f}, z {z:.2f}, ess {ess}, T {chain.temperature.value():.4f}")
+    assert ess.min() >= 1000
     assert deviation < 0.15
     assert z < 4.5
     assert abs(chain.temperature.value() - 1) < 0.05
@@ -70,9 +71,9 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
     steps = 4000 if each_form == "host" else 2400  # which on a CPU take longer in JAX
     ours, chain = run(steps, method="sggmc", batch_size=40, num_draws=2 * steps // 5, warm_up_fraction=0.2)
     _, z, ess = compare(exact, ours)
-    print(f"z {z:.2f}, ess {ess:.0f}, T {chain.temperature.value():.4f}")
+    print(f"z {z:.2f}, ess {ess}, T {chain.temperature.value():.4f}")
     spread = np.mean(project(ours).std(axis=1) / project(exact).std(axis=1))
-    assert ess > 20
+    assert ess.min() > 20
     assert abs(spread - 1) < 0.1
     assert z < 5.0
     assert abs(chain.temperature.value() - 1) < 0.05
