@@ -21,7 +21,6 @@ from law_checks import assert_means
 from models import vmf_problem
 
 STEPS = 24
-SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +65,8 @@ def test_what_three_processes_left_one_goes_on_with(vectors):
     ("number", "law"),
     [
         (FiniteMixtures(6, 0.7), vmf_problem.prior()),
-        pytest.param(DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4)), marks=SLOW),
-        pytest.param(Components(3, 0.8), vmf_problem.prior(a0=0.6), marks=SLOW),
+        (DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4))),
+        (Components(3, 0.8), vmf_problem.prior(a0=0.6)),
     ],
 )
 def test_four_processes_have_the_law_of_enumeration(number, law):

@@ -134,8 +134,9 @@ def _as_redrawn(
 ) -> tuple[Redrawn, Float[np.ndarray, " m"]]:
     """A group of so many rows that was told of, and what was told after it."""
     moved, background, size = (int(value) for value in told[:3])
-    ends = 3 + rows, 3 + rows + size * (len(CARRIED) + dim)
-    sums = told[ends[0] : ends[1]].reshape(size, -1)
+    columns = len(CARRIED) + dim
+    ends = 3 + rows, 3 + rows + size * columns
+    sums = told[ends[0] : ends[1]].reshape(size, columns)
     return Redrawn(moved, background, told[3 : ends[0]].astype(np.int32), sums), told[ends[1] :]
 
 
