@@ -37,7 +37,10 @@ def banana_moments(draws):
 BANANA_MOMENTS = np.array([0, -0.9327961391, 1.0688154437, 2.5, 0.1473520967, 0.3394083868])
 
 
-@pytest.mark.parametrize("kind", ["HMC", "HMC without settings", "RMHMC", "RMHMC without settings"])
+@pytest.mark.parametrize(
+    "kind",
+    ["HMC", "HMC without settings", "RMHMC", pytest.param("RMHMC without settings", marks=pytest.mark.slow)],
+)
 def test_banana(kind):
     sampler = {
         "HMC": HMC(BANANA, FLAT, 0.25, num_steps=8, mass=jnp.array([1.0, 4.0])),

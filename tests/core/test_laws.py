@@ -142,7 +142,7 @@ def gsgnht(step_size, num_steps=1, **options):
     return lambda e, m: gd.samplers.GSGNHT(e, m, step_size, num_steps=num_steps, **options)
 
 
-@pytest.mark.usefixtures("optimised")
+@pytest.mark.slow  # minibatches without replacement, and two manifolds, tell the same law in CI
 def test_noise_subtracted_is_right_and_noise_ignored_is_hot():
     short, exact = {"chains": 64, "draws": 2500, "warmup": 200}, vmf_mean(50, 50)
     draws, temperature = posterior_draws(sggmc(0.03), 50, "scalar-fisher", **short)
@@ -173,7 +173,7 @@ def test_minibatches_without_replacement():
     assert error < 0.003
 
 
-@pytest.mark.usefixtures("optimised")
+@pytest.mark.slow
 def test_reused_batch_is_biased_as_documented():
     # The noise of ten steps with one batch adds up coherently; V subtracted as if it were white leaves it
     # hot.

@@ -100,8 +100,8 @@ def test_a_normal_with_wide_and_narrow_directions(dim):
     assert abs(np.mean(y**2) - 1) < 0.005 * np.sqrt(2200 / dim)
 
 
-@dims
-@pytest.mark.usefixtures("optimised")
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [200, 2200])
 def test_many_effects_by_minibatches(dim):
     """A regression on groups, of which few numbers stand in each datum, and a common slope: a normal law."""
     rng = np.random.default_rng(4)

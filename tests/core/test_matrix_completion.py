@@ -63,6 +63,7 @@ def assert_law(draws, exact, slack=0.0):
     assert off.max() < z_bound(off.size, len(means) - 1), off.round(1)
 
 
+@pytest.mark.slow
 def test_exact_gradients_have_the_law(exact):
     full = gd.estimators.Full(lambda p: log_prior(p) + log_likelihood(p, DATA).sum())
     sampler = gd.samplers.GMC(full, SPACE, step_size=0.25, num_steps=6)

@@ -16,8 +16,6 @@ QUICK = {
     "HMC, step too large, banana",
     "SGLD, product",
     "SGHMC, a long step, whose positions are right",
-    "SGNHT, no settings, minibatches",
-    "SGGMC, minibatches on the sphere",
     "GMC",
 }
 

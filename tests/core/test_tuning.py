@@ -151,7 +151,7 @@ def vmf_case(d, noise_variance, size=200, batch=50):
     ("kind", "d", "noise_variance", "settings"),
     [
         (SGGMC, 3, "scalar-fisher", SHORT),
-        (GSGNHT, 50, None, SHORT),
+        pytest.param(GSGNHT, 50, None, SHORT, marks=pytest.mark.slow),
         pytest.param(SGGMC, 50, None, SHORT, marks=pytest.mark.slow),
         pytest.param(
             SGGMC,
@@ -179,6 +179,7 @@ def test_von_mises_fisher(kind, d, noise_variance, settings):
     assert_within_the_bars(seen, [mean, 0.0], [sd, np.sqrt(mean / d)])
 
 
+@pytest.mark.slow
 def test_trajectories_on_a_sphere(capsys):
     """A concentration of 400 in 20 dimensions; also beside a flat part four times as wide as it is narrow."""
     d, kappa = 20, 400.0
@@ -214,7 +215,7 @@ def test_dirichlet(form):
     assert_within_the_bars(theta, a / total, np.sqrt(a * (total - a) / (total**2 * (total + 1))))
 
 
-@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 4), (GMC, 1)])
+@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 4), pytest.param(GMC, 1, marks=pytest.mark.slow)])
 def test_matrix_von_mises_fisher(kind, num_steps):
     # Against uniform frames with weights, whose effective number is about 30,000.
     manifold, f = Stiefel(3, 2), 2.0 * jnp.array([[1.0, 0.0], [0.0, 0.7], [0.0, 0.2]])

@@ -37,10 +37,10 @@ def rotated(sds):
     ("kind", "metric", "sds"),
     [
         (SGLD, "dense", (0.01, 1.0, 30.0)),
-        (RMHMC, "dense", (0.1, 1.0, 10.0)),
+        pytest.param(RMHMC, "dense", (0.1, 1.0, 10.0), marks=pytest.mark.slow),
         # Its friction is C / G, and no number is right for directions that differ more.
         (SGRHMC, "dense", (0.3, 0.5, 1.0)),
-        (SGRHMC, "diagonal", (30.0, 50.0, 100.0)),
+        pytest.param(SGRHMC, "diagonal", (30.0, 50.0, 100.0), marks=pytest.mark.slow),
     ],
 )
 def test_a_normal_in_the_metric_of_its_covariance(kind, metric, sds):
@@ -61,7 +61,9 @@ COUNTS = np.array([8.0, 20.0, 40.0])
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("kind", [SGRLD, SGRHMC, RMHMC])
+@pytest.mark.parametrize(
+    "kind", [SGRLD, *(pytest.param(other, marks=pytest.mark.slow) for other in (SGRHMC, RMHMC))]
+)
 def test_gammas_in_a_chart_with_a_wall(kind):
     metric = ExpandedMean()
     estimator = gd.estimators.Full(lambda x: metric.log_prior(x, jnp.asarray(COUNTS)))

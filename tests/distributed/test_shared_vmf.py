@@ -64,9 +64,9 @@ def test_what_three_processes_left_one_goes_on_with(vectors):
 @pytest.mark.parametrize(
     ("number", "law"),
     [
-        (FiniteMixtures(6, 0.7), vmf_problem.prior()),
+        pytest.param(FiniteMixtures(6, 0.7), vmf_problem.prior(), marks=pytest.mark.slow),
         (DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4))),
-        (Components(3, 0.8), vmf_problem.prior(a0=0.6)),
+        pytest.param(Components(3, 0.8), vmf_problem.prior(a0=0.6), marks=pytest.mark.slow),
     ],
 )
 def test_four_processes_have_the_law_of_enumeration(number, law):

@@ -18,9 +18,9 @@ from geodrift.distributions._von_mises_fisher import _log1p_minus
 with (pathlib.Path(__file__).parent / "reference.csv").open() as _file:
     _ROWS = list(csv.DictReader(_file))
 _DIMENSIONS = sorted({int(row["dim"]) for row in _ROWS})
-# Every third, from circle to a million; the others in the slow suite.
+# Every sixth, from circle to a million; the others in the slow suite.
 _some_dimensions = [
-    pytest.param(dim, marks=() if place % 3 == 0 else pytest.mark.slow)
+    pytest.param(dim, marks=() if place % 6 == 0 else pytest.mark.slow)
     for place, dim in enumerate(_DIMENSIONS)
 ]
 
@@ -151,9 +151,7 @@ _compiled_sample = jax.jit(distributions.sample, static_argnums=3)
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize(
-    ("dim", "concentration"), _some((2, 0.7), (2, 1e8), (3, 20.0), (5, 1e4), (10_000, 2e4))
-)
+@pytest.mark.parametrize(("dim", "concentration"), _some((2, 0.7), (2, 1e8), (5, 1e4)))
 def test_draws_have_the_law(dim, concentration):
     mean = _mean_direction(dim, jnp.float64)
     n = _NUM_DRAWS.get(dim, 10_000)
@@ -188,7 +186,7 @@ def test_draws_have_the_law(dim, concentration):
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize(("dim", "concentration"), _some((2, 1e8), (5, 1e4), (10_000, 2e4)))
+@pytest.mark.parametrize(("dim", "concentration"), _some((2, 1e8), (10_000, 2e4)))
 def test_float32_draws_have_the_law_of_the_height(dim, concentration):
     mean = _mean_direction(dim, jnp.float32)
     n = _NUM_DRAWS.get(dim, 10_000)

@@ -17,6 +17,8 @@ import geodrift
 
 KINDS = tuple(runner.KINDS)
 kinds = pytest.mark.parametrize("kind", KINDS)
+# Either keeps its run in the same files: in CI one is tried.
+one_kind = pytest.mark.parametrize("kind", [pytest.param("host", marks=pytest.mark.slow), "compiled"])
 
 
 def start(kind, run, draws, pause, *limit):
@@ -112,7 +114,7 @@ def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
     assert_same(finish(kind, run), straight[kind])
 
 
-@kinds
+@one_kind
 def test_control_c_keeps_the_run(kind, straight, tmp_path):
     run = tmp_path / "run"
     process = start(kind, run, tmp_path / "never.npz", 0.05)
@@ -125,7 +127,7 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     assert_same(finish(kind, run), straight[kind])
 
 
-@kinds
+@one_kind
 def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_path):
     with geodrift.load(run).locked():
         second = start(kind, run, tmp_path / "second.npz", 0)
@@ -136,7 +138,7 @@ def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_pa
     assert_same(finish(kind, run), straight[kind])
 
 
-@kinds
+@one_kind
 def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
     """One of them samples; the other is refused, or finds the finished run."""
     run, files = tmp_path / "run", [tmp_path / "one.npz", tmp_path / "two.npz"]
@@ -150,7 +152,7 @@ def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
             assert_same(dict(stored), straight[kind])
 
 
-@kinds
+@one_kind
 def test_a_full_disk_leaves_the_last_checkpoint(kind, run, straight, tmp_path):
     size = (run / "metrics.jsonl").stat().st_size
     process = start(kind, run, tmp_path / "never.npz", 0.0, size + 600)

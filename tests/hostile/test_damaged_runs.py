@@ -4,7 +4,7 @@ from random import Random
 
 from run_cases import Ground, faults_of_all_commands
 
-CASES = 24
+CASES = 8  # of which test_campaigns.py has many
 
 
 def test_damaged_runs_and_corpora(warm, tmp_path):

@@ -198,7 +198,7 @@ def test_settings_that_do_not_go_together_are_refused(settings, message):
         DirichletProcessMixture(**settings).fit(np.eye(3))
 
 
-@pytest.mark.parametrize("method", ["gibbs", "scir"])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("scir", marks=pytest.mark.slow)])
 def test_rows_that_come_in_parts(method):
     rows, groups = three_groups(450, 2)
     model = DirichletProcessMixture(method=method, n_steps=150, n_chains=2, n_draws=10, random_state=1)

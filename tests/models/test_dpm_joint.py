@@ -51,7 +51,7 @@ def replace_rows(move, rows):
 
 @pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
-    ("batch_size", "groups"), [(2, 1), pytest.param(7, 1, marks=pytest.mark.slow), (3, 2)]
+    ("batch_size", "groups"), [*(pytest.param(size, 1, marks=pytest.mark.slow) for size in (2, 7)), (3, 2)]
 )
 def test_rows_and_clusters_drawn_in_turn_have_the_law_of_the_prior(batch_size, groups):
     rng = np.random.default_rng(0)

@@ -58,9 +58,19 @@ def draws_of(counts, num_chains, num_steps, seed=1, **settings):
 @pytest.mark.parametrize(
     ("counts", "settings"),
     [
-        (COUNTS, {"mixture_concentration": 0.8, "weight_concentration": 1.5}),
-        (COUNTS, {"mixture_concentration": 0.8, "weight_concentration": 1.5, "batch_size": 1}),
-        (ALIKE, {"mixture_concentration": 3.0, "weight_concentration": 0.5}),
+        pytest.param(
+            COUNTS,
+            {"mixture_concentration": 0.8, "weight_concentration": 1.5},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            COUNTS,
+            {"mixture_concentration": 0.8, "weight_concentration": 1.5, "batch_size": 1},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ALIKE, {"mixture_concentration": 3.0, "weight_concentration": 0.5}, marks=pytest.mark.slow
+        ),
         (COUNTS, {}),
     ],
     ids=["all documents", "one document a step", "long mixtures", "concentrations drawn"],

@@ -72,7 +72,13 @@ def test_the_first_steps_have_the_law_of_the_larger_priors(monkeypatch):
 
 
 @pytest.mark.usefixtures("counts_in")
-@pytest.mark.parametrize("passes", [_annealing.PASSES, (10**6, 10**7)], ids=["by passes", "by the warm-up"])
+@pytest.mark.parametrize(
+    "passes",
+    [
+        pytest.param(_annealing.PASSES, id="by passes"),
+        pytest.param((10**6, 10**7), id="by the warm-up", marks=pytest.mark.slow),
+    ],
+)
 def test_after_it_the_law_is_that_of_the_priors(passes, monkeypatch):
     monkeypatch.setattr(_annealing, "PASSES", passes)
     found = draws_between(0.5, 1.0)

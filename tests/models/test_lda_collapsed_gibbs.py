@@ -47,7 +47,7 @@ def counts_in(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("parts", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_assignments_and_topics_have_the_law_of_enumeration(parts, counts_in, monkeypatch):
     seed = 7 if counts_in == "lists" else 0
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)

@@ -62,6 +62,7 @@ def moments(deferred, steps=800, warm=200):
     return mean, square, np.sqrt(np.mean(np.square(errors)))
 
 
+@pytest.mark.slow
 def test_the_bias_of_the_sums_is_a_twentieth_of_a_standard_deviation():
     """Of sums that are a quarter off: means by 0.05 standard deviations at most, the deviations by 1%."""
     exact, exact_square, none = moments(False)

@@ -57,7 +57,7 @@ def exact():
 
 
 @pytest.mark.usefixtures("on_device", "optimised")
-@pytest.mark.parametrize("annealed", [False, True])
+@pytest.mark.parametrize("annealed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatch):
     """Minibatches of two of three documents; with larger priors in steps before those that are counted."""
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
@@ -208,7 +208,7 @@ def test_a_chain_goes_on_on_the_other_kind_of_machine(form, monkeypatch):
         assert other.move.log_joint() > -1e5
 
 
-@pytest.mark.parametrize("num_topics", [2, 5, 1000, 10_000])
+@pytest.mark.parametrize("num_topics", [2, 5, 1000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_a_topic_of_weight_zero_is_never_drawn_and_others_by_their_weight(num_topics):
     rng = np.random.default_rng(num_topics)
     weights = _draw_in_jax.pad_topics(

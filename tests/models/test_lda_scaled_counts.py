@@ -118,6 +118,7 @@ def test_scir_on_all_documents_has_the_law_of_enumeration():
     assert_means(draws, exact_moments())
 
 
+@pytest.mark.slow
 def test_scir_by_default_has_the_means_of_enumeration():
     draws = moments(5000, 8, method="scir", batch_size=2)
     assert_means(draws, exact_moments())

@@ -84,11 +84,11 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
     [
         ("sggmc", "fresh", "host"),
         ("gsgnht", "kept", "host"),
-        ("gsgnht", "fresh", "host"),
+        pytest.param("gsgnht", "fresh", "host", marks=pytest.mark.slow),
         ("gmc-gibbs", "kept", "host"),
         ("sggmc", "kept", "jax"),
         ("gsgnht", "kept", "jax"),
-        ("gsgnht", "fresh", "jax"),
+        pytest.param("gsgnht", "fresh", "jax", marks=pytest.mark.slow),
     ],
 )
 def test_sixty_steps_and_forty_more_are_a_hundred(method, latents, form, monkeypatch):
@@ -172,6 +172,7 @@ def test_bad_input_is_refused_in_one_line():
 
 
 @pytest.mark.usefixtures("each_form")
+@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
 def test_empty_documents_have_the_prior_mixture():
     corpus, _ = planted()
     rows = sp.vstack([corpus.matrix, sp.csr_matrix((1, 40))], format="csr")

@@ -250,8 +250,8 @@ def _fit(method, form, vectors, hyperparameters):
     ("method", "form"),
     [
         ("L-BFGS", "tied"),
-        ("L-BFGS", "untied"),
-        ("stochastic", "tied"),
+        pytest.param("L-BFGS", "untied", marks=pytest.mark.slow),
+        pytest.param("stochastic", "tied", marks=pytest.mark.slow),
         ("stochastic", "untied"),
         ("published", "tied"),
         ("published stochastic", "tied"),

@@ -22,9 +22,8 @@ from models.test_vmf_law import BATCHES, CASES
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-# What the others are made of: a background, a prior of the directions, K given, drawn and without a bound.
+# Two kinds of mixtures, a prior of the directions; the compiled kernel's tests have the other cases.
 QUICK = {
-    "three components, a background",
     "a Dirichlet process, directions with a prior",
     "finite mixtures",
 }

@@ -99,15 +99,9 @@ def test_without_settings(name):
     assert_means(white.reshape(32, -1, 2), 0.0)
 
 
-@pytest.mark.parametrize(
-    ("make", "stated"),
-    [
-        (recipe.sgld, None),
-        pytest.param(recipe.sgld, "scalar-fisher", marks=pytest.mark.slow),
-        pytest.param(recipe.sghmc, None, marks=pytest.mark.slow),
-        pytest.param(recipe.sghmc, "scalar-fisher", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow  # without minibatches above; the samplers' own rule in test_no_settings
+@pytest.mark.parametrize("make", [recipe.sgld, recipe.sghmc])
+@pytest.mark.parametrize("stated", [None, "scalar-fisher"])
 def test_without_settings_from_minibatches(make, stated):
     # A normal mean of 3 numbers with noise of other sizes; the posterior is normal.
     rng = np.random.default_rng(0)

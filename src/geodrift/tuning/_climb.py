@@ -8,7 +8,7 @@ A position is within the mass where a Newton step would gain no more than draws 
 squared length of the gradient in these coordinates, whose mean over the posterior is the dimension, is at
 most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it. Toward
 infinity a density in few digits may be nothing but rounding, whose bumps look like modes: where the density
-scatters by nats from place to place no climb has arrived.
+scatters from place to place by more than the digits of its own value no climb has arrived.
 """
 
 import math
@@ -26,7 +26,9 @@ _LENGTHS = 2.0 ** -np.arange(PLACES)  # of a Newton step that are tried
 _SLOW = 0.25  # of the squared slope left by a step: above it the curvature is measured anew
 _SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
 _NEAR = 1e-3  # standard deviations: between places as far away the density is smooth
-_MOST_SCATTER = 2.0  # nats, of what rounding adds to the log density
+# Of what rounding adds to the log density, in nats: beyond it the steps of a sampler mean nothing. The last
+# digits of a sum over very many data scatter by as much; more than those, and its terms have cancelled.
+_MOST_SCATTER, _SCATTER, _LAST_DIGITS = 2.0, 0.25, 8.0
 _LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
 
 
@@ -154,7 +156,8 @@ def _path(
         # Directions that are all different.
         places = _NEAR * np.cos(np.outer(np.arange(1, PLACES + 1), np.arange(1, len(position) + 1)))
         values, _ = yield Question(at_places, position, factor, places)
-        arrived = float(np.std(values)) < _MOST_SCATTER
+        of_digits = _LAST_DIGITS * np.finfo(dtype).eps * abs(value)
+        arrived = float(np.std(values)) < min(_SCATTER + of_digits, _MOST_SCATTER)
     if not curved:
         raise ValueError(
             "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
