@@ -341,6 +341,20 @@ def test_fractions_are_refused(geodrift_cli, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("count", [100_000_001, 2**31, 2**40])
+@pytest.mark.parametrize("model", ["lda", "hdp", "dpm"])
+def test_documents_of_more_words_than_any_has_are_refused(geodrift_cli, tmp_path, model, count):
+    """By their count, before memory is taken for each word."""
+    counts = documents(10, 0).toarray().astype(np.int64)
+    counts[3, 1] = count
+    np.save(tmp_path / "a.npy", counts)
+    few = ["--topics=2"] if model == "lda" else []
+    result = geodrift_cli("fit", model, tmp_path / "a.npy", "--run", tmp_path / "r", "--steps=2", *few)
+    assert_one_line(*result)
+    assert f"a document has {counts[3].sum():,} words, and may have 100,000,000" in result[2]
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_run_whose_checkpoint_is_damaged_is_one_line(geodrift_cli, run, inputs, tmp_path):
     cut = tmp_path / "cut"
     shutil.copytree(run, cut)

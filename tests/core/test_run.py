@@ -524,16 +524,20 @@ def test_memory_is_that_of_the_draws(monkeypatch):
     assert peak < 4 * draws.position.nbytes
 
 
-def test_import_is_quick_and_lazy():
-    code = (
-        "import sys, geodrift; print(sorted({'numba', 'sklearn', 'zarr', 'arviz_stats'} & set(sys.modules)))"
-    )
+def seconds_of(code):
+    """Of the processor, the least of three processes: on a busy machine those of the wall say nothing."""
     times = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # Processor seconds: on a busy machine the wall's say nothing of what is imported.
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert done.stdout.strip() == "[]"
-    assert min(times) < 2
+    return min(times), done.stdout.strip()
+
+
+def test_import_is_quick_and_lazy():
+    late = "{'numba', 'sklearn', 'zarr', 'arviz_stats'}"
+    seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
+    assert loaded == "[]"
+    # On a slow processor what it cannot do without takes as long.
+    assert seconds < 2 or seconds < 1.5 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]

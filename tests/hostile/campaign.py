@@ -13,7 +13,7 @@ from random import Random
 
 import scipy.sparse as sp
 from found_cases import keep
-from harness import MOST_SECONDS, Worker
+from harness import Worker
 from input_cases import play, random_case
 from interruptions import fresh, killed, on_a_full_disk, stopped
 from run_cases import Ground, faults_of_all_commands, must
@@ -110,11 +110,10 @@ class Told:
 
 def make_warm(worker: Worker, folder: Path) -> Path:
     """What is compiled is compiled before the clock runs; returns a run of the words of `valid_inputs`."""
-    worker.seconds = 120.0
-    run, counted = make_run(worker, folder), folder / "fitted.npz"
-    must(worker, "evaluate", run, counted)
-    must(worker, "transform", run, counted, "--out", folder / "warm.csv")
-    worker.seconds = MOST_SECONDS
+    with worker.compiling():
+        run, counted = make_run(worker, folder), folder / "fitted.npz"
+        must(worker, "evaluate", run, counted)
+        must(worker, "transform", run, counted, "--out", folder / "warm.csv")
     return run
 
 

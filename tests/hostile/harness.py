@@ -10,11 +10,15 @@ import sys
 import tempfile
 import time
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 WORKER = Path(__file__).with_name("worker.py")
+# Of the wall and of the processor: beside other work a second of the first is less than one of the second.
 MOST_SECONDS, MOST_BYTES = 10.0, 1_000_000_000
+_MOST_WAITING = 60.0  # seconds of the wall, whatever the processor has done
 _START_UP = 120.0
 _EVERY = 0.02  # seconds between looks at the memory
 _DIRECTION = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -86,7 +90,7 @@ class Worker:
         request = {"arguments": [os.fspath(a) if isinstance(a, Path) else str(a) for a in arguments]}
         self._process.stdin.write(json.dumps(request | {"folder": str(self.folder)}).encode() + b"\n")
         self._process.stdin.flush()
-        began, before = time.monotonic(), self._resident()
+        began, before, used = time.monotonic(), self._resident(), self._processor()
         answer, stopped, peak = None, "", 0
         while answer is None:
             ready, _, _ = select.select([self._process.stdout], [], [], _EVERY)
@@ -96,7 +100,9 @@ class Worker:
             peak = max(peak, self._resident() - before)
             if peak > self.memory:
                 stopped = f"{self.memory / 1e9:g} GB"
-            elif time.monotonic() - began > self.seconds:
+            elif (waited := time.monotonic() - began) > self.seconds and (
+                self._processor() - used > self.seconds or waited > _MOST_WAITING
+            ):
                 stopped = f"{self.seconds:g} s"
             if stopped:
                 self._end()
@@ -109,6 +115,13 @@ class Worker:
             number, told["status"] = 0, -number
         out, err = (self._written(name) for name in ("out", "err"))
         return Outcome(told["status"], number, out, err, seconds, max(peak, told["peak"]), stopped)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Time enough for commands that compile."""
+        limit, self.seconds = self.seconds, _START_UP
+        yield
+        self.seconds = limit
 
     def left_here(self) -> list[str]:
         """What commands wrote into the directory that they ran in."""
@@ -139,6 +152,14 @@ class Worker:
         except (OSError, IndexError):
             return 0
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def _processor(self) -> float:
+        """Seconds of the processor that its process has taken."""
+        try:
+            numbers = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
 
     def _written(self, name: str) -> str:
         return (self.folder / name).read_bytes().decode("utf-8", "surrogateescape")

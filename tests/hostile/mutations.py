@@ -118,9 +118,9 @@ def _in_archive(content: bytes, random: Random, others: Sequence[bytes]) -> byte
     kind = random.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
     with zipfile.ZipFile(stream, "w", kind) as zipped:
         for name, member in members.items():
-            zipped.writestr(name, member)
+            zipped.writestr(zipfile.ZipInfo(name), member, kind)
         if what == "double":
-            zipped.writestr(f"{chosen}.npy", members[chosen])
+            zipped.writestr(zipfile.ZipInfo(f"{chosen}.npy"), members[chosen], kind)
     return stream.getvalue()
 
 

@@ -24,7 +24,7 @@ class Ground:
     """A corpus, a run fitted to it, and what every command says of them when they are whole.
 
     Args:
-        worker: With limits that leave time to compile.
+        worker: For the commands.
         folder: An empty folder.
     """
 
@@ -35,25 +35,14 @@ class Ground:
         (folder / "a.npz").write_bytes(saved(sp.save_npz, counts(25)))
         (folder / "vocab.txt").write_text("\n".join(VOCABULARY))
         named = ("--vocab", folder / "vocab.txt")
-        must(worker, "corpus", folder / "a.npz", *named, "--out", self.place / "corpus")
-        options = (
-            "--topics",
-            2,
-            "--steps",
-            40,
-            "--chains",
-            2,
-            "--batch-size",
-            10,
-            "--draws",
-            12,
-            "--seed",
-            3,
-        )
-        must(worker, "fit", "lda", self.place / "corpus", "--run", self.place / "run", *options)
-        # A run knows where its corpus is, so what is damaged stands in the same place, one case at a time.
-        shutil.copytree(self.place, self.whole)
-        self.expected = {name: self.play(worker, name)[0] for name in COMMANDS}
+        named_settings = {"topics": 2, "steps": 40, "chains": 2, "batch-size": 10, "draws": 12, "seed": 3}
+        options = [f"--{name}={value}" for name, value in named_settings.items()]
+        with worker.compiling():
+            must(worker, "corpus", folder / "a.npz", *named, "--out", self.place / "corpus")
+            must(worker, "fit", "lda", self.place / "corpus", "--run", self.place / "run", *options)
+            # A run knows where its corpus is, so what is damaged stands in the same place, a case at a time.
+            shutil.copytree(self.place, self.whole)
+            self.expected = {name: self.play(worker, name)[0] for name in COMMANDS}
         assert None not in self.expected.values()
 
     def play(self, worker: Worker, command: str) -> tuple[str | None, list[str], str]:

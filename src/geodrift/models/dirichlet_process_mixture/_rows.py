@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift.data._shards import spans
+from geodrift.models.kit._counts import tokens_of_rows
 
 BLOCK = 8192  # rows that are checked at once
 KEPT_ENTRIES = 2**26  # entries up to which the rows are kept in memory where every step needs all
@@ -34,7 +35,7 @@ class RowSource:
         corpus: Anything with ``num_documents``, ``num_words`` and ``rows(numbers) -> csr_matrix`` of counts.
 
     Raises:
-        ValueError: A count is not a whole number.
+        ValueError: A count is not a whole number, or a row has too many tokens; see `tokens_of_rows`.
     """
 
     def __init__(self, corpus: Any) -> None:
@@ -45,6 +46,7 @@ class RowSource:
             block = corpus.rows(np.arange(start, min(start + BLOCK, self.num_rows)))
             if not np.array_equal(block.data, np.rint(block.data)):
                 raise ValueError("counts must be whole numbers: a row's tokens are drawn one by one")
+            tokens_of_rows(block)
             self.num_entries += block.nnz
         self._all: Rows | None = None
 

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int
 
+from geodrift.models.kit._counts import tokens_of_rows
+
 BLOCK = 8192  # documents of one block of a pass over the corpus
 
 
@@ -37,7 +39,7 @@ class TokenSource:
             is the number of tokens.
 
     Raises:
-        ValueError: There is no token at all, or a count is not a whole number.
+        ValueError: There is no token at all, a count is not a whole number, or a document has too many.
     """
 
     def __init__(self, corpus: Any) -> None:
@@ -96,15 +98,14 @@ def as_minibatch(
 
 
 def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
-    """The number of tokens of each row.
+    """The number of tokens of each row; see `tokens_of_rows`.
 
     Raises:
-        ValueError: A count is not a whole number.
+        ValueError: A count is not a whole number, or a row has too many tokens.
     """
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
-    ends = np.concatenate([[0], np.cumsum(rows.data, dtype=np.int64)])[rows.indptr]
-    return np.diff(ends)
+    return tokens_of_rows(rows)
 
 
 @numba.njit(cache=True)
