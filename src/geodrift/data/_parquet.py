@@ -40,7 +40,7 @@ def read_parquet(
         file = _opened(path, stack)
         _check_column(path, file.schema_arrow, text_field, pa)
         columns = [text_field, *_plain_columns(file.schema_arrow, text_field, wanted, pa)]
-        rows = min(_ROWS, max(1, file.metadata.num_rows * _BYTES // _checked_size(path, size, file, columns)))
+        rows = min(_ROWS, max(1, file.metadata.num_rows * _BYTES // _checked_size(path, size, file.metadata)))
         if span is None:
             span = Span(0, file.metadata.num_rows)
         groups, at = _groups(file.metadata, span)
@@ -71,7 +71,7 @@ def spans_of_parquet(path: str, text_field: str) -> list[Span]:
         stack.enter_context(_as_errors(path, text_field, pa))
         file = _opened(path, stack)
         _check_column(path, file.schema_arrow, text_field, pa)
-        return spans_of_rows(file.metadata.num_rows, _checked_size(path, size, file, [text_field]))
+        return spans_of_rows(file.metadata.num_rows, _checked_size(path, size, file.metadata))
 
 
 def _pyarrow(path: str) -> Any:
@@ -140,13 +140,12 @@ def _plain_columns(schema: Any, text_field: str, wanted: Callable[[str], bool], 
     return found
 
 
-def _checked_size(path: str, size: int, file: Any, columns: list[str]) -> int:
-    """Bytes of columns of a file; refused where they say that they become far more than its size."""
-    told, metadata = 1, file.metadata
-    for group in range(metadata.num_row_groups):
-        for column in range(metadata.num_columns):
-            part = metadata.row_group(group).column(column)
-            if part.path_in_schema in columns:
-                told += part.total_uncompressed_size
+def _checked_size(path: str, size: int, metadata: Any) -> int:
+    """Bytes that a file says it becomes; refused where that is far more than its size.
+
+    Of all columns: the metadata of one end the process if they are damaged, as of pyarrow 26.
+    """
+    groups = range(metadata.num_row_groups)
+    told = max(1, sum(metadata.row_group(group).total_byte_size for group in groups))
     refuse_expanding(path, size, told, _REMEDY)
     return told
