@@ -540,4 +540,4 @@ def test_import_is_quick_and_lazy():
     seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
     assert loaded == "[]"
     # On a slow processor what it cannot do without takes as long.
-    assert seconds < 2 or seconds < 1.5 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]
+    assert seconds < 2 or seconds < 2 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]
