@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 WORKER = Path(__file__).with_name("worker.py")
-# Of the wall and of the processor: beside other work a second of the first is less than one of the second.
+# Seconds of the wall, and of the processor, which has done less in them where other work runs beside it.
 MOST_SECONDS, MOST_BYTES = 10.0, 1_000_000_000
 _MOST_WAITING = 60.0  # seconds of the wall, whatever the processor has done
 _START_UP = 120.0
@@ -120,8 +120,10 @@ class Worker:
     def compiling(self) -> Iterator[None]:
         """Time enough for commands that compile."""
         limit, self.seconds = self.seconds, _START_UP
-        yield
-        self.seconds = limit
+        try:
+            yield
+        finally:
+            self.seconds = limit
 
     def left_here(self) -> list[str]:
         """What commands wrote into the directory that they ran in."""

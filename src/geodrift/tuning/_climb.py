@@ -8,7 +8,7 @@ A position is within the mass where a Newton step would gain no more than draws 
 squared length of the gradient in these coordinates, whose mean over the posterior is the dimension, is at
 most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it. Toward
 infinity a density in few digits may be nothing but rounding, whose bumps look like modes: where the density
-scatters from place to place by more than the digits of its own value no climb has arrived.
+scatters from place to place by more than the last digits of its value explain no climb has arrived.
 """
 
 import math
@@ -26,9 +26,10 @@ _LENGTHS = 2.0 ** -np.arange(PLACES)  # of a Newton step that are tried
 _SLOW = 0.25  # of the squared slope left by a step: above it the curvature is measured anew
 _SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
 _NEAR = 1e-3  # standard deviations: between places as far away the density is smooth
-# Of what rounding adds to the log density, in nats: beyond it the steps of a sampler mean nothing. The last
-# digits of a sum over very many data scatter by as much; more than those, and its terms have cancelled.
-_MOST_SCATTER, _SCATTER, _LAST_DIGITS = 2.0, 0.25, 8.0
+# What rounding may add to the log density, in nats: so much whatever its value, and so many units of the value's
+# last digit, as a sum over very many data has; where it is more, terms have cancelled. With more than the last
+# number a sampler's steps mean nothing.
+_SCATTER, _LAST_DIGITS, _MOST_SCATTER = 0.25, 8.0, 2.0
 _LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 
 from geodrift.data import as_csr
 
-MOST_TOKENS = 100_000_000  # of a document, for each of which some memory is taken
+MOST_TOKENS = 100_000_000  # that a document may have: each takes memory
 
 
 def tokens_of_rows(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
