@@ -26,9 +26,9 @@ _LENGTHS = 2.0 ** -np.arange(PLACES)  # of a Newton step that are tried
 _SLOW = 0.25  # of the squared slope left by a step: above it the curvature is measured anew
 _SLOPE_LENGTHS = 2.0**16  # over each of which the density changes by a factor e
 _NEAR = 1e-3  # standard deviations: between places as far away the density is smooth
-# What rounding may add to the log density, in nats: so much whatever its value, and so many units of the value's
-# last digit, as a sum over very many data has; where it is more, terms have cancelled. With more than the last
-# number a sampler's steps mean nothing.
+# What rounding may add to the log density, in nats: so much whatever its value, and so many units of the last
+# digit of it, as a sum over very many data has; more, and terms have cancelled. Beyond the last number the
+# steps of a sampler mean nothing.
 _SCATTER, _LAST_DIGITS, _MOST_SCATTER = 0.25, 8.0, 2.0
 _LEAST_CURVATURE = {"float32": 1e-6, "float64": 1e-14}  # over the largest: below lies rounding
 
