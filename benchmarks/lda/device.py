@@ -4,14 +4,16 @@
 
 The form of the sampler for devices is run whatever the device is: on a CPU, with sizes such as `--topics 16
 --words 200 --documents 2000`, the figures say nothing but that the program runs. The documents are those of
-`cost_of_a_token.py`, alpha = 50 / K, eta = .01; a tenth of them are held out. After `PASSES` passes over all
-documents, steps are timed for at least `SECONDS`, the draws of the topics with them, and these alone beside
-them. The held-out perplexity after that says that what was timed has learnt something: a start from the
-same documents without a step stands next to it.
+`cost_of_a_token.py`, alpha = 50 / K, eta = .01; 5,000 of them, at most a tenth, are held out. After `PASSES`
+passes over all documents, steps are timed for at least `SECONDS`, the draws of the topics with them, and
+these alone beside them. The held-out perplexity after that says that what was timed has learnt something: a
+start from the same documents without a step stands next to it.
 
-`least_bytes_a_token` is 8 K (`documents/_sweeps_in_jax.py` has the count), and `share_of_bandwidth` is tokens
-a second, without the topics' draws, times that, over the bandwidth of all devices together. It is null where
-no bandwidth is given. Rows that lie in a cache can bring it above what the memory alone would allow.
+`bytes_a_token` is what the sweep of a token must read, each number once (`documents/_sweeps_in_pallas.py` and
+`_sweeps_in_jax.py`): by tokens 4 (L - 1) of topics and 4 G of groups, by topics 4 K, in XLA's programs 8 K.
+`share_of_bandwidth` is tokens a second, without the topics' draws, times that, over the bandwidth of all
+devices together; null where no bandwidth is given. Memory is read 32 bytes at a time, and rows that lie in a
+cache are not read from it: the share says how much room is left, and no more.
 """
 
 import argparse
@@ -20,14 +22,15 @@ import time
 from pathlib import Path
 
 import jax
-from cost_of_a_token import ETA, simulated
+from cost_of_a_token import ETA, LENGTH, simulated
 
 from geodrift.data import Corpus
 from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
+from geodrift.models.latent_dirichlet_allocation.documents._draw_in_jax import group_size
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 
-PASSES, SECONDS = 10, 10.0
+PASSES, SECONDS, HELD_OUT = 10, 10.0, 5_000
 
 
 def perplexity(chain, held_out):
@@ -42,9 +45,17 @@ def seconds_of_topics(chain):
     return (time.perf_counter() - begun) / times
 
 
+def bytes_a_token(topics):
+    """Of the documents of these simulations, of about `LENGTH` tokens."""
+    if not _device.in_triton():
+        return 8 * topics
+    return 4 * (LENGTH - 1 + group_size(topics)) if topics >= LENGTH else 4 * topics
+
+
 def measured(topics, options):
     counts = simulated(options.documents, topics, options.words)
-    held_out, counts = counts[: options.documents // 10], counts[options.documents // 10 :]
+    number = min(HELD_OUT, options.documents // 10)
+    held_out, counts = counts[:number], counts[number:]
     settings = Settings(
         n_topics=topics, doc_topic_prior=50 / topics, topic_word_prior=ETA, batch_size=options.batch_size
     )
@@ -60,7 +71,7 @@ def measured(topics, options):
     while (spent := time.perf_counter() - begun) < options.seconds:
         tokens += chain.step()
         steps += 1
-    of_sweeps, bytes_of_token = spent - steps * of_topics, 8 * topics
+    of_sweeps, bytes_of_token = spent - steps * of_topics, bytes_a_token(topics)
     bandwidth = options.bandwidth and options.bandwidth * chain.move.held.mesh.size
     return {
         "seconds_of_start": start,
@@ -71,7 +82,7 @@ def measured(topics, options):
         "tokens_a_second": tokens / spent,
         "seconds_of_a_topics_draw": of_topics,
         "tokens_a_second_without_topics": tokens / of_sweeps,
-        "least_bytes_a_token": bytes_of_token,
+        "bytes_a_token": bytes_of_token,
         "share_of_bandwidth": bandwidth and tokens / of_sweeps * bytes_of_token / bandwidth,
         "held_out_perplexity": perplexity(chain, held_out),
     }

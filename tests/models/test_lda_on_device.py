@@ -15,11 +15,17 @@ import geodrift
 from geodrift.kernels import _device
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _annealing, _counts, _start
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import (
+    _annealing,
+    _counts,
+    _log_joint,
+    _start,
+)
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._annealing import Annealing
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._sampler import CollapsedGibbs
 from geodrift.models.latent_dirichlet_allocation.documents import _draw_in_jax
-from geodrift.models.latent_dirichlet_allocation.on_device import _topics
+from geodrift.models.latent_dirichlet_allocation.on_device import _sampler, _topics
+from geodrift.models.latent_dirichlet_allocation.on_device._chain_arrays import ChainArrays
 from geodrift.models.latent_dirichlet_allocation.on_device._devices import mesh_of_devices
 from geodrift.models.latent_dirichlet_allocation.on_device._redraw import redraw
 from geodrift.models.latent_dirichlet_allocation.on_device._sampler import GibbsOnDevice
@@ -141,6 +147,7 @@ def assert_counts_are_those_of_the_assignments(move, counts):
 def test_counts_are_those_of_the_assignments_while_documents_join_and_later(form, monkeypatch):
     monkeypatch.setattr(_counts, "LISTS_FROM", 0 if form == "lists" else 10**9)
     monkeypatch.setattr(_start, "TOKENS_OF_A_STEP", 600)
+    monkeypatch.setattr(_sampler, "TOKENS_OF_A_STEP", 600)
     monkeypatch.setattr(_start, "MOST", 1)
     chain, programs = chain_of(COUNTS, 200, n_topics=5, batch_size=25), None
     lengths = len(chain.move.held.blocks.rows)
@@ -311,3 +318,26 @@ def test_the_command_fits_and_resumes(call, tmp_path):
     np.testing.assert_allclose(sizes[..., 0], min(share, 1 - share), atol=0.05)
     assert (np.diff(draws["log_joint"].values) != 0).any()
     assert call("topics", run).count("90% interval") == 2
+
+
+@pytest.mark.usefixtures("on_device")
+def test_steps_and_the_log_joint_s_words_fetch_no_counts(monkeypatch):
+    """Some hundred megabytes for many topics: it once was most of a pass."""
+    monkeypatch.setattr(_sampler, "TOKENS_OF_A_STEP", 1)
+    chain = chain_of(COUNTS, 200, n_topics=5, batch_size=25)
+    while chain.move.complete_at < 0:
+        chain.step()
+    expected = chain.move.topic_sizes(), chain.move.log_joint()
+    table = chain.move.counts  # fetched
+    words = _log_joint.log_of_words(table.values, chain.move.eta)
+
+    def fetched(*_):
+        raise AssertionError("counts were fetched")
+
+    monkeypatch.setattr(ChainArrays, "host_table", fetched)
+    chain.move.fetched = None
+    assert chain.move.log_joint() == pytest.approx(expected[1], rel=1e-12)
+    assert chain.move._log_of_words() == pytest.approx(words, rel=1e-12)
+    np.testing.assert_array_equal(chain.move.topic_sizes(), expected[0])
+    for _ in range(2 * chain.move._start.of_all + 1):
+        chain.step()

@@ -7,7 +7,7 @@ from scipy.special import gammaln
 
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _log_joint, _sampler, _start
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint, log_of_words
 from geodrift.models.topics._factorisation import factorised_topics
 from models import lda_problem as problem
 
@@ -28,7 +28,7 @@ def joint_of(z, counts, num_topics, alpha):
     starts = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
     padded = np.zeros((counts.shape[1], 16), np.int32)
     padded[:, :num_topics] = in_words
-    words = (padded.reshape(-1), in_words.sum(axis=0).astype(float), counts.shape[1])
+    words = (log_of_words(padded.reshape(-1), ETA), in_words.sum(axis=0).astype(float), counts.shape[1])
     found = log_joint(*words, starts, np.ones(len(counts), bool), z.astype(np.uint8), alpha, ETA)
     assert found == pytest.approx(expected, rel=1e-12)
     return found
@@ -54,7 +54,7 @@ def test_threads_sum_the_log_joint_as_one_does(monkeypatch):
     number = 2 * _log_joint.BLOCK + 5
     z = np.random.default_rng(0).integers(5, size=3 * number).astype(np.uint8)
     starts, seen = 3 * np.arange(number + 1), np.arange(number) % 7 > 0
-    given = np.zeros(1, np.int32), np.zeros(5), 25, starts, seen, z, np.full(5, ALPHA), ETA
+    given = 0.0, np.zeros(5), 25, starts, seen, z, np.full(5, ALPHA), ETA
     alone = log_joint(*given)
     monkeypatch.setattr(_log_joint._sum_blocks, "worth_threads", 0)
     assert log_joint(*given) == alone

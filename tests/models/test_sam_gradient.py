@@ -8,11 +8,13 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture import DocumentSource
 from geodrift.models.spherical_admixture.documents import _kept_mixtures_in_jax as in_jax
 from geodrift.models.spherical_admixture.documents import _padded_rows
+from geodrift.models.spherical_admixture.documents._device_rows import DeviceRows
 from geodrift.models.spherical_admixture.documents._document_states import initial_states, on_host
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
 from geodrift.models.spherical_admixture.documents._kept_mixtures import (
@@ -98,21 +100,25 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
     np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
 
 
-def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(monkeypatch):
+@pytest.mark.parametrize("place", ["device", "host"])
+def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(place, monkeypatch):
     """And so do sums made anew in JAX; rows are padded, and blocks do not divide a minibatch."""
     monkeypatch.setattr(_padded_rows, "BLOCK_BYTES", 8 * 4 * 40)
     source, topics, states, sampler, _ = problem()
     states.step_sizes[...] = 0.02
     update_all_documents(states, sampler, source, topics, 0, 0.0)
+    rows = DeviceRows(source, None)
+    if place == "host":
+        rows.kept = None
     on_device, before = in_jax.on_device(states, None), states.mixtures.copy()
     rng = np.random.default_rng(0)
     for count in range(40):
         documents = rng.choice(80, 11, replace=False)
         on_device, acceptance = in_jax.update_minibatch(
-            on_device, sampler, documents, source.rows(documents), jnp.asarray(topics), count, 0.0, None
+            on_device, sampler, documents, rows.padded(documents, 11), jnp.asarray(topics), count, 0.0, None
         )
         assert 0.5 < float(acceptance) <= 1.0
-    anew_in_jax = on_host(in_jax.recomputed_sums(on_device, source))
+    anew_in_jax = on_host(in_jax.recomputed_sums(on_device, rows))
     kept = on_host(on_device)
     assert (np.abs(kept.mixtures - before).max(axis=1) > 1e-3).all()
     on_the_host = kept._replace(step_sizes=np.full(80, FROZEN, np.float32))

@@ -1,10 +1,11 @@
 """The kinds of random streams that whole numbers name; `_streams` has a line for every use of one."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import UInt32
 
 from geodrift._types import RandomKey
 
@@ -42,7 +43,12 @@ class Family(NamedTuple):
         if number:
             # Without the reserved word, number and chain would be the chain and the step of another family.
             key = jax.random.fold_in(KERNEL_NUMBER.fold(key), np.uint32(number % HALF))
-        return jax.random.fold_in(jax.random.fold_in(key, np.uint32(chain)), np.uint32(self.step))
+        return _folded(key, np.uint32(chain), np.uint32(self.step))
+
+
+@jax.jit  # as one program: a step of a small model takes not much longer than to start one
+def _folded(key: RandomKey, chain: UInt32[Any, ""], step: UInt32[Any, ""]) -> RandomKey:
+    return jax.random.fold_in(jax.random.fold_in(key, chain), step)
 
 
 class KernelStreams(NamedTuple):

@@ -54,8 +54,8 @@ class Settings(ModelSettings):
         None,
         Whole(1, MAX_BATCH),
         "S, documents whose assignments are redrawn at each step; more than the corpus means all. By"
-        " default about as many as hold 2^19 tokens with method gibbs; K V / 4 tokens (V words) with the"
-        " others; 8,192 in a stream.",
+        " default about as many as hold 2^19 tokens with method gibbs (on a GPU 2^22 or K V / 6); K V / 4"
+        " tokens (V words) with the others; 8,192 in a stream.",
     )
     early_sweeps: int | None = setting(
         None,

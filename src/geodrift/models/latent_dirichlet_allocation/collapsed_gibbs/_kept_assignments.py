@@ -10,7 +10,7 @@ from geodrift.kernels import _streams
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation._topics import draw_topics, expected_topics
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._counts import TopicCounts
-from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint
+from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint, log_of_words
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 
 KEPT = ("assignments", "seen", "alpha")  # arrays of the state, beside those of the counts
@@ -58,7 +58,7 @@ class KeptAssignments(TopicMove, abc.ABC):
 
     def log_joint(self) -> float:
         """Of the words and assignments of the documents seen so far; see `log_joint`."""
-        of_words = self.counts.values, self._totals, self.source.num_words
+        of_words = self._log_of_words(), self._totals, self.source.num_words
         of_documents = self.source.starts, self.seen, self.assignments, self.alpha
         return log_joint(*of_words, *of_documents, self.eta)
 
@@ -77,6 +77,9 @@ class KeptAssignments(TopicMove, abc.ABC):
         self.complete_at = int(arrays["complete_at"])
         # States of runs from before eta was learnt do without: theirs is that of the settings.
         self.eta = float(arrays.get("eta", self.eta))
+
+    def _log_of_words(self) -> float:
+        return log_of_words(self.counts.values, self.eta)
 
     @property
     def _totals(self) -> Float[np.ndarray, " K"]:

@@ -14,8 +14,8 @@ TINY, SMALL = 1e-50, 1e-250  # a number above the one times a number above the o
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _of_words(values: np.ndarray, prior: float) -> float:
-    """Sum over words and topics of log Gamma(eta + N_kw) - log Gamma(eta)."""
+def log_of_words(values: np.ndarray, prior: float) -> float:
+    """Sum over every N_kw above 0, in any order, of log Gamma(eta + N_kw) - log Gamma(eta)."""
     total, least = 0.0, math.lgamma(prior)
     for value in values:
         if value:
@@ -68,7 +68,7 @@ _sum_blocks = TwoForms(_of_blocks, worth_threads=1_000_000)
 
 
 def log_joint(
-    values: Int[np.ndarray, " count"],
+    of_words: float,
     in_topics: Float[np.ndarray, " K"],
     num_words: int,
     starts: Int[np.ndarray, " start"],
@@ -80,8 +80,8 @@ def log_joint(
     """Log p(words, assignments): Griffiths and Steyvers (2004), eqs. 2 and 3.
 
     Args:
-        values: Every N_kw above 0 of the documents seen, in any order.
-        in_topics: N_k, their sums over words.
+        of_words: See `log_of_words`, of the documents seen.
+        in_topics: N_k, the sums of N_kw over words.
         num_words: V.
         starts: The place in ``assignments`` at which each document's tokens begin, and their number.
         seen: Whether a document counts.
@@ -90,7 +90,6 @@ def log_joint(
         prior: eta.
     """
     topics = len(alpha) * gammaln(num_words * prior) - gammaln(num_words * prior + in_topics).sum()
-    words = _of_words(values, prior)
     of_documents = np.zeros(-(-len(seen) // BLOCK))
     _sum_blocks(len(assignments), of_documents, starts, seen, assignments, np.asarray(alpha, np.float64))
-    return float(topics + words + of_documents.sum())
+    return float(topics + of_words + of_documents.sum())

@@ -47,7 +47,8 @@ class CollapsedGibbs(KeptAssignments):
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
-        self.batch_size, self.start_size, self.num_factorised = sizes_of(source, self.settings.batch_size)
+        sizes = sizes_of(source, self.settings.batch_size, self._least_tokens_of_a_step())
+        self.batch_size, self.start_size, self.num_factorised = sizes
         self.seen = np.zeros(source.num_documents, bool)  # whether a document has assignments
         self.complete_at = -1  # the count at which all had; -1 before
         self.token_draws = 0  # in this process
@@ -59,6 +60,10 @@ class CollapsedGibbs(KeptAssignments):
         self.annealing = self._annealing()
         self.annealed = Annealing()  # of the present step
         self._compile()
+
+    def _least_tokens_of_a_step(self) -> int:
+        """Where the user asks for no number of documents."""
+        return 0
 
     def _keep_none(self, dtype: type) -> None:
         """Assignments and counts while no document has any."""
@@ -199,7 +204,7 @@ class CollapsedGibbs(KeptAssignments):
 
     def _draw_priors(self, count: int) -> None:
         """Draw what is learnt of alpha and eta after the last minibatch of a pass over all documents."""
-        if self._passed(count):
+        if self.settings.learns_priors and self._passed(count):
             self.alpha, self.eta = self._new_priors(count)
 
     def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:

@@ -35,14 +35,16 @@ class StartSizes(NamedTuple):
     factorised: int
 
 
-def sizes_of(source: TokenSource, batch_size: int | None) -> StartSizes:
-    """What the corpus asks for; ``batch_size`` is what the user asked for."""
+def sizes_of(source: TokenSource, batch_size: int | None, at_least: int) -> StartSizes:
+    """What the corpus asks for; a step has at least so many tokens if the user asked for no number."""
 
     def with_tokens(tokens: float) -> int:
         documents = math.ceil(tokens * source.num_documents / source.num_tokens)
         return max(1, min(documents, source.num_documents))
 
-    of_step = with_tokens(TOKENS_OF_A_STEP) if batch_size is None else min(batch_size, source.num_documents)
+    of_step = with_tokens(max(TOKENS_OF_A_STEP, at_least))
+    if batch_size is not None:
+        of_step = min(batch_size, source.num_documents)
     of_start = with_tokens(min(SHARE * source.num_tokens, MOST * TOKENS_OF_A_STEP))
     return StartSizes(of_step, of_start, min(of_start, with_tokens(MOST_FACTORISED * TOKENS_OF_A_STEP)))
 

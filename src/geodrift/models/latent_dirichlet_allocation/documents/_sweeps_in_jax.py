@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from geodrift._types import RandomKey
+from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation.documents._draw_in_jax import draw_topic, group_size
 
 
@@ -50,31 +51,63 @@ def redrawn(
         sweeps: Over each document.
         first: Whether the documents have no assignments yet: a token is then drawn given those before it.
     """
+    keys = jax.vmap(lambda document: jax.random.fold_in(key, document))(documents)
+    one = _sweep_of_gpu if _device.in_triton() else _sweep
+
+    def sweep(number: Int[Array, ""], assignments: Int[Array, "B L"], counted: bool = True) -> Array:
+        of_sweep = jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
+        return one(of_sweep, words, lengths, assignments, topics, alpha, counted)
+
+    if first and sweeps:
+        assignments = sweep(jnp.int32(0), assignments, counted=False)
+    return jax.lax.fori_loop(int(first), sweeps, sweep, assignments)
+
+
+def _sweep_of_gpu(
+    keys: RandomKey,
+    words: Int[Array, "B L"],
+    lengths: Int[Array, " B"],
+    assignments: Int[Array, "B L"],
+    topics: Float[Array, "W Kp"],
+    alpha: Float[Array, " Kp"],
+    counted: bool,
+) -> Int[Array, "B L"]:
+    # Imported here: it takes Pallas a second.
+    from geodrift.models.latent_dirichlet_allocation.documents._sweeps_in_pallas import sweep_documents
+
+    tokens = jnp.arange(words.shape[1], dtype=jnp.int32)
+    uniforms = jax.vmap(lambda token: _uniforms(keys, token), out_axes=1)(tokens)
+    return sweep_documents(words, lengths, assignments, topics, alpha, uniforms, counted)
+
+
+def _sweep(
+    keys: RandomKey,
+    words: Int[Array, "B L"],
+    lengths: Int[Array, " B"],
+    assignments: Int[Array, "B L"],
+    topics: Float[Array, "W Kp"],
+    alpha: Float[Array, " Kp"],
+    counted: bool,
+) -> Int[Array, "B L"]:
     rows, size = jnp.arange(len(words), dtype=jnp.int32), group_size(topics.shape[1])
     inside = jnp.arange(words.shape[1], dtype=jnp.int32) < lengths[:, None]
     numbers = jnp.zeros((len(words), topics.shape[1]), topics.dtype)
-    if not first:
+    if counted:
         numbers = numbers.at[rows[:, None], assignments].add(inside.astype(topics.dtype))
-    keys = jax.vmap(lambda document: jax.random.fold_in(key, document))(documents)
     words, in_groups = words.T, (topics.reshape(len(topics), -1, size), alpha.reshape(-1, size))
 
-    def sweep(number: Int[Array, ""], state: tuple) -> tuple:
-        of_sweep = jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
-        counted = jnp.logical_or(not first, number > 0)
+    def token(i: Int[Array, ""], state: tuple) -> tuple:
+        numbers, assignments = state
+        here, old = i < lengths, assignments[i]
+        if counted:
+            numbers = numbers.at[rows, old].add(-here.astype(numbers.dtype))
+        grouped = numbers.reshape(len(numbers), -1, size)
+        drawn = draw_topic(in_groups[0], words[i], in_groups[1], grouped, _uniforms(keys, i))
+        new = jnp.where(here, drawn, old)
+        numbers = numbers.at[rows, new].add(here.astype(numbers.dtype))
+        return numbers, assignments.at[i].set(new)
 
-        def token(i: Int[Array, ""], state: tuple) -> tuple:
-            numbers, assignments = state
-            here, old = i < lengths, assignments[i]
-            numbers = numbers.at[rows, old].add(-(here & counted).astype(numbers.dtype))
-            grouped = numbers.reshape(len(numbers), -1, size)
-            drawn = draw_topic(in_groups[0], words[i], in_groups[1], grouped, _uniforms(of_sweep, i))
-            new = jnp.where(here, drawn, old)
-            numbers = numbers.at[rows, new].add(here.astype(numbers.dtype))
-            return numbers, assignments.at[i].set(new)
-
-        return jax.lax.fori_loop(0, lengths.max(), token, state)
-
-    return jax.lax.fori_loop(0, sweeps, sweep, (numbers, assignments.T))[1].T
+    return jax.lax.fori_loop(0, lengths.max(), token, (numbers, assignments.T))[1].T
 
 
 def _uniforms(keys: RandomKey, token: Int[Array, ""]) -> Float[Array, "B 2"]:

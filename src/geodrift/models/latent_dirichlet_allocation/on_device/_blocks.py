@@ -48,12 +48,12 @@ class Blocks:
     """
 
     def __init__(self, shares: Shares, num_topics: int, batch_size: int) -> None:
-        self.shares, lengths = shares, np.diff(shares.starts)
+        self.shares, self.lengths = shares, np.diff(shares.starts)
         self.rows: dict[int, int] = {}
-        padded, part = powers_of_two(lengths), batch_size / len(lengths)
-        where = shares.of_documents(np.arange(len(lengths)))
-        for length in np.unique(padded[lengths > 0]).tolist():
-            found = (padded == length) & (lengths > 0)
+        padded, part = powers_of_two(self.lengths), batch_size / len(self.lengths)
+        where = shares.of_documents(np.arange(len(self.lengths)))
+        for length in np.unique(padded[self.lengths > 0]).tolist():
+            found = (padded == length) & (self.lengths > 0)
             there = int(np.bincount(where[found]).max())  # on the device that has most
             usual = part * there + SPARE * np.sqrt(part * (1.0 - part) * there)
             most = min(MOST_NUMBERS // num_topics, MOST_TOKENS // length)
@@ -61,17 +61,26 @@ class Blocks:
 
     def of(self, documents: Int[np.ndarray, " S"]) -> Iterator[tuple[int, Block]]:
         """The blocks of some documents, each with its length; documents without a token are in none."""
-        starts = self.shares.starts
-        lengths = starts[documents + 1] - starts[documents]
-        # Of one length in a block, as far as may be: a block takes as long as its longest document.
-        order = np.argsort(lengths, kind="stable")
+        lengths = self.lengths[documents]
+        # Of one length in a block, as far as may be: a block takes as long as its longest document. Small
+        # numbers are sorted in a pass or two.
+        order = np.argsort(lengths.astype(np.min_scalar_type(lengths.max(initial=0))), kind="stable")
         documents, lengths = documents[order], lengths[order]
-        padded, where = powers_of_two(lengths), self.shares.of_documents(documents)
+        first = np.searchsorted(lengths, 1)
         for length, rows in self.rows.items():
-            found = (padded == length) & (lengths > 0)
-            groups = [documents[found & (where == share)] for share in range(len(self.shares.cuts) - 1)]
-            for first in range(0, max(len(group) for group in groups), rows):
-                yield length, self._block([group[first : first + rows] for group in groups], rows)
+            last = np.searchsorted(lengths, length, side="right")
+            groups = self._of_shares(documents[first:last])
+            for begin in range(0, max(len(group) for group in groups), rows):
+                yield length, self._block([group[begin : begin + rows] for group in groups], rows)
+            first = last
+
+    def _of_shares(self, documents: Int[np.ndarray, " S"]) -> list[Int[np.ndarray, " S"]]:
+        """The documents of each device."""
+        number = len(self.shares.cuts) - 1
+        if number == 1:
+            return [documents]
+        where = self.shares.of_documents(documents)
+        return [documents[where == share] for share in range(number)]
 
     def empty(self, length: int) -> Block:
         """A block of this length without a document."""

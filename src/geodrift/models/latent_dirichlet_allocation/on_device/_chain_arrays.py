@@ -4,6 +4,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
+from geodrift._jax_release import double_precision
 from geodrift._types import RandomKey
 from geodrift.models.latent_dirichlet_allocation.documents._draw_in_jax import padded_topics
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
@@ -13,8 +14,10 @@ from geodrift.models.latent_dirichlet_allocation.on_device._redraw import redraw
 from geodrift.models.latent_dirichlet_allocation.on_device._shares import Shares, words_of_tokens
 from geodrift.models.latent_dirichlet_allocation.on_device._topics import (
     draw_topics,
+    log_of_words,
     mean_topics,
     padded_words,
+    totals,
 )
 
 
@@ -74,6 +77,15 @@ class ChainArrays:
         """Their mean given all assignments, on every device."""
         return mean_topics(self.mesh, self.num_words, self.num_topics, self.counts, np.float32(prior))
 
+    def totals(self) -> Float[np.ndarray, " K"]:
+        """N_k, the sums of N_kw over words."""
+        return np.asarray(totals(self.counts), np.float64)[: self.num_topics]
+
+    def log_of_words(self, prior: float) -> float:
+        """See `collapsed_gibbs._log_joint.log_of_words`; in double precision."""
+        with double_precision():
+            return float(log_of_words(self.counts, np.float64(prior)))
+
     def put_topics(self, topics: Float[np.ndarray, "V K"]) -> Float[Array, "Vp Kp"]:
         """These topics on every device."""
         return on_all(self.mesh, self._padded(topics.astype(np.float32)))
@@ -98,6 +110,7 @@ class ChainArrays:
         """Go through steps of no documents, with every program that later ones need."""
         topics, key = self.draw_topics(jax.random.key(0), 1.0), jax.random.key(0)
         self.mean_topics(1.0)
+        self.totals(), self.log_of_words(1.0)
         prior = on_all(self.mesh, np.pad(alpha.astype(np.float32), (0, topics.shape[1] - len(alpha))))
         for length in self.blocks.rows:
             for number, first in ((first_sweeps, True), (sweeps, False)):

@@ -12,6 +12,11 @@ from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Tok
 from geodrift.models.latent_dirichlet_allocation.on_device._chain_arrays import ChainArrays
 from geodrift.models.latent_dirichlet_allocation.on_device._host_counts import host_counts
 
+# A step begins with V K gammas, of which a GPU draws about so many in the time of two of a step's tokens, and
+# it has a millisecond or so of programs to start.
+GAMMAS_OF_A_TOKEN = 6
+TOKENS_OF_A_STEP = 2**22
+
 
 class OwnDocuments(NamedTuple):
     """A minibatch whose tokens are on the devices.
@@ -48,6 +53,9 @@ class GibbsOnDevice(CollapsedGibbs):
 
     held: ChainArrays
     fetched: TopicCounts | None = None  # the counts, where they are those of the present state
+
+    def _least_tokens_of_a_step(self) -> int:
+        return max(TOKENS_OF_A_STEP, self.source.num_words * self.settings.n_topics // GAMMAS_OF_A_TOKEN)
 
     def _keep_none(self, dtype: type) -> None:
         self.held = ChainArrays(self.source, len(self.alpha), dtype, self.batch_size)
@@ -91,6 +99,13 @@ class GibbsOnDevice(CollapsedGibbs):
         """Numbers of documents: their tokens are on the devices."""
         lengths = source.starts[documents + 1] - source.starts[documents]
         return OwnDocuments(documents, int(lengths.sum()))
+
+    def _log_of_words(self) -> float:
+        return self.held.log_of_words(self.eta)
+
+    @property
+    def _totals(self) -> Float[np.ndarray, " K"]:
+        return self.held.totals()
 
     def _topics_for(self, batch: OwnDocuments, topics: Float[np.ndarray, "V K"] | None = None) -> Array:
         del batch  # the topics on the devices are those of all words

@@ -17,10 +17,12 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import gammaln
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int
 
 from geodrift._types import RandomKey
+from geodrift.kernels import _device
 from geodrift.models.latent_dirichlet_allocation.on_device._devices import AXIS, SHARED_OUT, WHOLE, on_each
 from geodrift.processes._gamma import log_gamma
 
@@ -82,12 +84,30 @@ def mean_topics(
     return on_each(mean, mesh, (SHARED_OUT, WHOLE), WHOLE)(counts, prior)
 
 
+@jax.jit
+def totals(counts: Int[Array, "N Vp Kp"]) -> Int[Array, " Kp"]:
+    """N_k, whole numbers; a topic has fewer tokens than 2^31."""
+    return counts.sum(axis=(0, 1), dtype=jnp.int32)
+
+
+@jax.jit
+def log_of_words(counts: Int[Array, "N Vp Kp"], prior: Float[Array, ""]) -> Float[Array, ""]:
+    """Sum over words and topics of log Gamma(eta + N_kw) - log Gamma(eta), in the precision of the prior."""
+    whole = counts.sum(axis=0, dtype=jnp.int32)
+    terms = gammaln(prior + whole.astype(prior.dtype)) - gammaln(prior)
+    return jnp.where(whole > 0, terms, 0.0).sum()
+
+
 def _log_gammas(key: RandomKey, shapes: Float[Array, "Vp Kp"], num_words: int) -> Float[Array, "Vp Kp"]:
     """Logs of gamma draws, one part of the vocabulary after the other."""
     of_part, _ = padded_words(num_words, shapes.shape[1])
     parts = shapes.reshape(-1, of_part, shapes.shape[1])
     numbers = jnp.arange(len(parts), dtype=jnp.uint32)
-    drawn = jax.lax.map(lambda part: log_gamma(jax.random.fold_in(key, part[0]), part[1]), (numbers, parts))
+    draw = log_gamma
+    if _device.in_triton():
+        # Imported here: it takes Pallas a second.
+        from geodrift.processes._gamma_in_pallas import log_gamma_of_gpu as draw
+    drawn = jax.lax.map(lambda part: draw(jax.random.fold_in(key, part[0]), part[1]), (numbers, parts))
     return drawn.reshape(shapes.shape)
 
 

@@ -24,7 +24,7 @@ class DocumentSource:
         mean_direction: Direction of the sum of all unit rows, [V].
         num_documents: D.
         num_words: V.
-        num_empty: Number of documents whose row has no entry.
+        lengths: Entries of each document's row, [D].
 
     Raises:
         ValueError: The corpus has no documents, a value is not finite, or no document has a word with any
@@ -38,7 +38,7 @@ class DocumentSource:
         self.num_words = int(corpus.num_words)
         if self.num_documents == 0:
             raise ValueError("the corpus has no documents")
-        self.mean_direction, self.num_empty = self._mean_direction()
+        self.mean_direction, self.lengths = self._mean_direction()
 
     def rows(self, documents: Int[np.ndarray, " S"]) -> sp.csr_matrix:
         """Unit rows of the given documents, [S, V]; the cost is proportional to their entries."""
@@ -52,18 +52,23 @@ class DocumentSource:
             documents = np.arange(start, min(start + BLOCK, self.num_documents))
             yield documents, self.rows(documents)
 
-    def _mean_direction(self) -> tuple[Float[np.ndarray, " V"], int]:
-        """The direction of the sum of all documents, and the number of empty ones."""
-        total, num_empty = np.zeros(self.num_words), 0
-        for _, rows in self.batches():
+    @property
+    def num_empty(self) -> int:
+        """Number of documents whose row has no entry."""
+        return int((self.lengths == 0).sum())
+
+    def _mean_direction(self) -> tuple[Float[np.ndarray, " V"], Int[np.ndarray, " D"]]:
+        """The direction of the sum of all documents, and the number of each one's entries."""
+        total, lengths = np.zeros(self.num_words), np.zeros(self.num_documents, np.int32)
+        for documents, rows in self.batches():
             total += np.asarray(rows.sum(axis=0)).ravel()
-            num_empty += int((np.diff(rows.indptr) == 0).sum())
+            lengths[documents] = np.diff(rows.indptr)
         length = float(np.linalg.norm(total))
         if not np.isfinite(length):
             raise ValueError("the documents hold NaN or infinity; every value must be finite")
-        if num_empty == self.num_documents or length == 0.0:
+        if not lengths.any() or length == 0.0:
             raise ValueError(
                 f"no word of the {self.num_documents} documents has any weight "
                 f"under weighting={self.weighting!r}"
             )
-        return total / length, num_empty
+        return total / length, lengths

@@ -1,9 +1,8 @@
 """Kept mixtures of all documents and their two sums on devices other than CPUs, in JAX.
 
-`_kept_mixtures` has the idea. Mixtures, sums, topics and velocities stay on the device, as float32. To it
-travel, for a step, the minibatch's numbers and rows, 8 S L + 8 S bytes for S documents of at most L words
-(see `_padded_rows`); back come three numbers. Once a pass over the corpus the rows of all documents travel
-once more: the sums are made anew, so that rounding errors do not grow.
+`_kept_mixtures` has the idea. Mixtures, sums, topics and velocities stay on the device, as float32, and the
+documents' rows where they fit (`_device_rows`). To it travel, for a step, the minibatch's numbers; back come
+three numbers. Once a pass over the corpus the sums are made anew, so that rounding errors do not grow.
 
 Where there are several devices, each draws the mixtures of a part of the minibatch, and all of them make the
 sums of all: to tell each other the mixtures takes 4 S K bytes, to add up parts of the sums would take 4 V K,
@@ -17,12 +16,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse as sp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key, UInt32
 
+from geodrift.kernels import _device
+from geodrift.models.spherical_admixture.documents._device_rows import DeviceRows
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates
-from geodrift.models.spherical_admixture.documents._documents import BLOCK, DocumentSource
+from geodrift.models.spherical_admixture.documents._documents import BLOCK
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.documents._mixtures_in_jax import (
     Target,
@@ -34,12 +34,12 @@ from geodrift.models.spherical_admixture.documents._mixtures_in_jax import (
 )
 from geodrift.models.spherical_admixture.documents._padded_rows import (
     PaddedRows,
-    padded_rows,
     topic_projections,
     with_weighted_documents,
 )
 
 AXIS = "documents"
+MOST_TOPICS = 128  # whose Gram matrix a program of a GPU holds
 
 
 def local_mesh() -> Mesh | None:
@@ -64,7 +64,7 @@ def update_minibatch(
     states: DocumentStates,
     sampler: MixtureSampler,
     documents: Int[np.ndarray, " S"],
-    rows: sp.csr_matrix,
+    rows: PaddedRows,
     topics: Float[Array, "K V"],
     step: int,
     adaptation: float,
@@ -78,12 +78,11 @@ def update_minibatch(
     Returns:
         The states, and the mean acceptance rate.
     """
-    padded = padded_rows(rows, len(documents))
-    states, change, acceptance = _renewed(
+    return _renewed(
         states,
         sampler.use.family(sampler.seed, sampler.chain, step).key,
         document_words(documents),
-        _projections(padded, topics),
+        rows,
         topics,
         np.float32(sampler.concentration),
         sampler.prior.astype(np.float32),
@@ -91,19 +90,17 @@ def update_minibatch(
         (sampler.num_leapfrog, sampler.burn_in, sampler.num_draws),
         mesh,
     )
-    return _with_change(states, padded, change), acceptance
 
 
-def recomputed_sums(states: DocumentStates, source: DocumentSource) -> DocumentStates:
+def recomputed_sums(states: DocumentStates, rows: DeviceRows) -> DocumentStates:
     """The states with the two sums made from all documents; one pass over the corpus."""
     sums = jnp.zeros_like(states.weighted_documents), jnp.zeros_like(states.curvature)
-    size = min(BLOCK, source.num_documents)
-    for documents, rows in source.batches():
-        sums = _with_block(sums, states, np.int32(documents[0]), padded_rows(rows, size))
+    number = rows.source.num_documents
+    size = min(BLOCK, number)
+    for begin in range(0, number, size):
+        documents = np.arange(begin, min(begin + size, number))
+        sums = _with_block(sums, states, np.int32(begin), rows.padded(documents, size))
     return states._replace(weighted_documents=sums[0], curvature=sums[1])
-
-
-_projections = jax.jit(topic_projections)
 
 
 @partial(jax.jit, donate_argnums=0, static_argnames=("lengths", "mesh"))
@@ -111,32 +108,33 @@ def _renewed(
     states: DocumentStates,
     key: Key[Array, ""],
     documents: UInt32[Array, "S 2"],
-    projections: Float[Array, "S K"],
+    rows: PaddedRows,
     topics: Float[Array, "K V"],
     concentration: Float[Array, ""],
     prior: Float[Array, " K"],
     adaptation: Float[Array, ""],
     lengths: tuple[int, int, int],
     mesh: Mesh | None,
-) -> tuple[DocumentStates, Float[Array, "S K"], Float[Array, ""]]:
-    """All of the states but P, which changes by the documents times what is returned second."""
+) -> tuple[DocumentStates, Float[Array, ""]]:
     at = documents[:, 0].astype(jnp.int32)
     old, old_norms, old_weights = states.mixtures[at], states.inverse_norms[at], states.curvature_weights[at]
-    gram = product(topics, topics.T)
+    projections, gram = topic_projections(rows, topics), product(topics, topics.T)
     target = Target(projections, gram, concentration, prior)
     keys = document_keys(key, documents)
     end = _walk_on(mesh, lengths)(keys, old, states.step_sizes[at], target, adaptation)
     norms, weights = _document_weights(end.mixtures, projections, gram)
     curvature = states.curvature + product((end.mixtures * weights[:, None]).T, end.mixtures)
     curvature -= product((old * old_weights[:, None]).T, old)
+    change = end.mixtures * norms[:, None] - old * old_norms[:, None]
     states = states._replace(
         mixtures=states.mixtures.at[at].set(end.mixtures),
         step_sizes=states.step_sizes.at[at].set(end.step_sizes),
         inverse_norms=states.inverse_norms.at[at].set(norms),
         curvature_weights=states.curvature_weights.at[at].set(weights),
+        weighted_documents=with_weighted_documents(states.weighted_documents, rows, change),
         curvature=curvature,
     )
-    return states, end.mixtures * norms[:, None] - old * old_norms[:, None], end.acceptance.mean()
+    return states, end.acceptance.mean()
 
 
 def _document_weights(
@@ -151,6 +149,13 @@ def _walk_on(mesh: Mesh | None, lengths: tuple[int, int, int]) -> Callable[..., 
     """The documents' transitions, shared out to the devices; see `walk`."""
 
     def ends(keys: Array, mixtures: Array, step_sizes: Array, target: Target, adaptation: Array) -> Walk:
+        if _device.in_triton() and mixtures.shape[1] <= MOST_TOPICS:
+            # Imported here: it takes Pallas a second.
+            from geodrift.models.spherical_admixture.documents._mixtures_in_pallas import walk_of_gpu
+
+            num_leapfrog, burn_in, num_draws = lengths
+            number = burn_in + num_draws
+            return walk_of_gpu(keys, mixtures, step_sizes, target, adaptation, num_leapfrog, number)
         return walk(keys, mixtures, step_sizes, target, adaptation, *lengths)[0]
 
     if mesh is None:
@@ -176,14 +181,6 @@ def _walk_on(mesh: Mesh | None, lengths: tuple[int, int, int]) -> Callable[..., 
         )
 
     return shared_out
-
-
-@partial(jax.jit, donate_argnums=0)
-def _with_change(states: DocumentStates, rows: PaddedRows, change: Float[Array, "S K"]) -> DocumentStates:
-    """P with the minibatch's change."""
-    return states._replace(
-        weighted_documents=with_weighted_documents(states.weighted_documents, rows, change)
-    )
 
 
 @partial(jax.jit, donate_argnums=0)

@@ -32,7 +32,7 @@ class Target(NamedTuple):
     """What the mixtures' density is made of; see `_mixture_kernel` for the equation."""
 
     projections: Float[Any, "S K"]  # c = beta v of each document
-    gram: Float[Any, "K K"]  # G = beta beta'
+    gram: Any  # G = beta beta', [K, K], or what multiplies mixtures by it
     concentration: Float[Any, ""]  # kappa
     prior: Float[Any, " K"]  # alpha
 
@@ -77,19 +77,33 @@ def walk(
     Returns:
         The end, with mixtures that sum to 1 and acceptance rates, and the draws.
     """
-    force, cosines = _force(mixtures, target)
-    density = _log_density(mixtures, cosines, target)
-    here = Walk(mixtures, force, density, step_sizes, jnp.zeros_like(step_sizes))
+    here = start_of_walk(mixtures, step_sizes, target, mixtures.shape[1])
 
     def transition(here: Walk, n: Int[Array, ""]) -> tuple[Walk, Float[Array, "S K"]]:
-        moved = _transition(keys, n, here, target, adaptation, num_leapfrog)
+        velocity, jitter, test = random_numbers(keys, n, mixtures.shape[1])
+        moved = transition_of_walk(
+            here, velocity, (jitter, test), target, adaptation, num_leapfrog, mixtures.shape[1]
+        )
         return moved, moved.mixtures
 
     here = jax.lax.fori_loop(0, burn_in, lambda n, here: transition(here, n)[0], here)
     here, draws = jax.lax.scan(transition, here, burn_in + jnp.arange(num_draws))
+    return end_of_walk(here, burn_in + num_draws), draws
+
+
+def start_of_walk(
+    mixtures: Float[Array, "S Kp"], step_sizes: Float[Array, " S"], target: Target, num_topics: int
+) -> Walk:
+    """Documents before their first transition; of topics that are padding, mixtures are 0 and alpha is 1."""
+    force, cosines = _force(mixtures, target, num_topics)
+    density = _log_density(mixtures, cosines, target, num_topics)
+    return Walk(mixtures, force, density, step_sizes, jnp.zeros_like(step_sizes))
+
+
+def end_of_walk(here: Walk, number: int) -> Walk:
+    """Documents after so many transitions: mixtures that sum to 1, and acceptance rates."""
     totals = here.mixtures.sum(axis=1, keepdims=True)
-    rates = here.acceptance / (burn_in + num_draws)
-    return here._replace(mixtures=here.mixtures / totals, acceptance=rates), draws
+    return here._replace(mixtures=here.mixtures / totals, acceptance=here.acceptance / number)
 
 
 def document_keys(key: Key[Array, ""], documents: UInt32[Any, "S 2"]) -> Key[Array, " S"]:
@@ -106,23 +120,25 @@ def document_words(documents: Int[np.ndarray, " S"]) -> UInt32[np.ndarray, "S 2"
     return np.ascontiguousarray(documents, np.int64).view(np.uint32).reshape(-1, 2)
 
 
-def _transition(
-    keys: Key[Array, " S"],
-    n: Int[Array, ""],
+def transition_of_walk(
     here: Walk,
+    velocity: Float[Array, "S Kp"],
+    uniforms: tuple[Float[Array, " S"], Float[Array, " S"]],
     target: Target,
     adaptation: Float[Array, ""],
     num_leapfrog: int,
+    num_topics: int,
 ) -> Walk:
     """A trajectory from a new velocity, and its Metropolis test."""
-    velocity, uniforms = _random_numbers(keys, n, here.mixtures.shape[1])
-    lengths = here.step_sizes * (1.0 + STEP_JITTER * (2.0 * uniforms[:, 0] - 1.0))
-    there, new_velocity, force, cosines = _trajectory(here, velocity, lengths, target, num_leapfrog)
-    density = _log_density(there, cosines, target)
+    lengths = here.step_sizes * (1.0 + STEP_JITTER * (2.0 * uniforms[0] - 1.0))
+    there, new_velocity, force, cosines = _trajectory(
+        here, velocity, lengths, target, num_leapfrog, num_topics
+    )
+    density = _log_density(there, cosines, target, num_topics)
     kinetic, new_kinetic = (0.5 * (v * v).sum(axis=1) for v in (velocity, new_velocity))
     log_ratio = density - new_kinetic - here.log_density + kinetic
     probability = jnp.where(jnp.isnan(log_ratio), 0.0, jnp.exp(jnp.minimum(log_ratio, 0.0)))
-    accepted = uniforms[:, 1] < probability
+    accepted = uniforms[1] < probability
     return Walk(
         jnp.where(accepted[:, None], there, here.mixtures),
         jnp.where(accepted[:, None], force, here.force),
@@ -132,9 +148,9 @@ def _transition(
     )
 
 
-def _random_numbers(
+def random_numbers(
     keys: Key[Array, " S"], n: Int[Array, ""], num_topics: int
-) -> tuple[Float[Array, "S K"], Float[Array, "S 2"]]:
+) -> tuple[Float[Array, "S K"], Float[Array, " S"], Float[Array, " S"]]:
     """Of transition ``n``: velocities from N(0, I) on the plane of sum 0, and two uniform numbers."""
 
     def of_one(key: Key[Array, ""]) -> tuple[Float[Array, " K"], Float[Array, "2"]]:
@@ -143,28 +159,37 @@ def _random_numbers(
         return normals, jax.random.uniform(key_uniforms, (2,), jnp.float32)
 
     normals, uniforms = jax.vmap(of_one)(keys)
-    return normals - normals.mean(axis=1, keepdims=True), uniforms
+    return normals - normals.mean(axis=1, keepdims=True), uniforms[:, 0], uniforms[:, 1]
 
 
-def _force(mixtures: Float[Array, "S K"], target: Target) -> tuple[Float[Array, "S K"], Float[Array, " S"]]:
+def _force(
+    mixtures: Float[Array, "S Kp"], target: Target, num_topics: int
+) -> tuple[Float[Array, "S Kp"], Float[Array, " S"]]:
     """Gradient of the log density projected on the plane of sum 0, and v'beta theta / |beta theta|."""
-    from_gram = product(mixtures, target.gram)
+    gram = target.gram
+    from_gram = gram(mixtures) if callable(gram) else product(mixtures, gram)
     squared = (from_gram * mixtures).sum(axis=1)
     dot, norm = (target.projections * mixtures).sum(axis=1), jnp.sqrt(squared)
     pull = target.projections - (dot / squared)[:, None] * from_gram
     force = (target.concentration / norm)[:, None] * pull
     excess = target.prior - 1.0
     force += jnp.where(excess == 0.0, 0.0, excess / mixtures)
-    return force - force.mean(axis=1, keepdims=True), dot / norm
+    mean = force.sum(axis=1, keepdims=True) / num_topics
+    return jnp.where(_is_topic(mixtures, num_topics), force - mean, 0.0), dot / norm
+
+
+def _is_topic(mixtures: Float[Array, "S Kp"], num_topics: int) -> Array:
+    """Which numbers are not of padding."""
+    return jax.lax.broadcasted_iota(jnp.int32, mixtures.shape, 1) < num_topics
 
 
 def _log_density(
-    mixtures: Float[Array, "S K"], cosines: Float[Array, " S"], target: Target
+    mixtures: Float[Array, "S Kp"], cosines: Float[Array, " S"], target: Target, num_topics: int
 ) -> Float[Array, " S"]:
     """The log density; minus infinity on a face, where it has no volume, and where a mixture is NaN."""
     excess = target.prior - 1.0
     of_prior = jnp.where(excess == 0.0, 0.0, excess * jnp.log(mixtures)).sum(axis=1)
-    inside = (mixtures > 0.0).all(axis=1)
+    inside = jnp.where(_is_topic(mixtures, num_topics), mixtures, 1.0).min(axis=1) > 0.0
     return jnp.where(inside, target.concentration * cosines + of_prior, -jnp.inf)
 
 
@@ -174,6 +199,7 @@ def _trajectory(
     lengths: Float[Array, " S"],
     target: Target,
     num_leapfrog: int,
+    num_topics: int,
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"], Float[Array, "S K"], Float[Array, " S"]]:
     """Leapfrog steps of one length for each document.
 
@@ -184,8 +210,8 @@ def _trajectory(
 
     def leapfrog(n: Int[Array, ""], state: tuple) -> tuple:
         mixtures, velocity, _, _ = state
-        mixtures, velocity = _drift(mixtures, velocity, lengths)
-        force, cosines = _force(mixtures, target)
+        mixtures, velocity = _drift(mixtures, velocity, lengths, num_topics)
+        force, cosines = _force(mixtures, target, num_topics)
         kick = jnp.where(n < num_leapfrog - 1, lengths, 0.5 * lengths)
         return mixtures, velocity + kick[:, None] * force, force, cosines
 
@@ -195,25 +221,26 @@ def _trajectory(
 
 
 def _drift(
-    mixtures: Float[Array, "S K"], velocity: Float[Array, "S K"], times: Float[Array, " S"]
-) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
+    mixtures: Float[Array, "S Kp"], velocity: Float[Array, "S Kp"], times: Float[Array, " S"], num_topics: int
+) -> tuple[Float[Array, "S Kp"], Float[Array, "S Kp"]]:
     """Straight lines for the times, reflected at each face; NaN where there are more than may be."""
 
     def on_the_way(state: tuple) -> Array:
-        return (state[2] > 0.0).any() & (state[3] < MOST_REFLECTIONS * mixtures.shape[1])
+        return (state[2].max() > 0.0) & (state[3] < MOST_REFLECTIONS * num_topics)
 
     def to_next_face(state: tuple) -> tuple:
         mixtures, velocity, left, n = state
         times_to_faces = jnp.where(velocity < 0.0, mixtures / -velocity, jnp.inf)
-        face, first = jnp.argmin(times_to_faces, axis=1), times_to_faces.min(axis=1)
+        face, first = jax.lax.argmin(times_to_faces, 1, jnp.int32), times_to_faces.min(axis=1)
         hits = (first < left)[:, None]
         mixtures = mixtures + jnp.where(hits, first[:, None], left[:, None]) * velocity
-        at_face = hits & (jnp.arange(mixtures.shape[1]) == face[:, None])
+        at_face = hits & (jax.lax.broadcasted_iota(jnp.int32, mixtures.shape, 1) == face[:, None])
         mixtures = jnp.where(at_face, 0.0, mixtures)
         # The face's inward normal within the plane sum = 0 is e_j - 1/K: v_j changes sign, the others share
         # 2 v_j.
         outward = jnp.where(at_face, velocity, 0.0).sum(axis=1, keepdims=True)
-        reflected = jnp.where(at_face, -velocity, velocity + 2.0 * outward / (mixtures.shape[1] - 1))
+        others = jnp.where(_is_topic(mixtures, num_topics), velocity + 2.0 * outward / (num_topics - 1), 0.0)
+        reflected = jnp.where(at_face, -velocity, others)
         return mixtures, jnp.where(hits, reflected, velocity), jnp.where(hits[:, 0], left - first, 0.0), n + 1
 
     mixtures, velocity, left, _ = jax.lax.while_loop(

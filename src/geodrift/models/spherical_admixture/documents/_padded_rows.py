@@ -34,13 +34,18 @@ class PaddedRows(NamedTuple):
     values: Float[Any, "S L"]
 
 
+def longest(lengths: Int[np.ndarray, " S"]) -> int:
+    """L, the places of a row of a minibatch whose documents have so many entries."""
+    return 1 << (max(SHORTEST, int(lengths.max(initial=0))) - 1).bit_length()
+
+
 def padded_rows(rows: sp.csr_matrix, size: int) -> PaddedRows:
     """Rows of the host, [S, V], followed by empty ones up to ``size``."""
     lengths = np.diff(rows.indptr)
-    longest = 1 << (max(SHORTEST, int(lengths.max(initial=0))) - 1).bit_length()
-    inside = np.arange(longest) < lengths[:, None]
-    words = np.full((size, longest), rows.shape[1], np.int32)
-    values = np.zeros((size, longest), np.float32)
+    length = longest(lengths)
+    inside = np.arange(length) < lengths[:, None]
+    words = np.full((size, length), rows.shape[1], np.int32)
+    values = np.zeros((size, length), np.float32)
     words[: len(lengths)][inside], values[: len(lengths)][inside] = rows.indices, rows.data
     return PaddedRows(words, values)
 

@@ -67,10 +67,10 @@ def shear(
     key = document_keys(streams.key, document_words(np.array([SAM_SHEAR_MOVES.items[0]])))[0]
     mean = prior.mean_direction.astype(np.float32)
     gain = np.float32(GAIN if adapting else 0.0)
-    return _moved(states, topics, velocities, mean, constants, key, np.int32(num_moves), gain)
+    return _moved(states, topics, velocities, mean, constants, key, num_moves, gain)
 
 
-@partial(jax.jit, donate_argnums=0)
+@partial(jax.jit, donate_argnums=0, static_argnames="num_moves")
 def _moved(
     states: DocumentStates,
     topics: Float[Array, "K V"],
@@ -78,7 +78,7 @@ def _moved(
     mean_direction: Float[Array, " V"],
     constants: ShearConstants,
     key: Key[Array, ""],
-    num_moves: Int[Array, ""],
+    num_moves: int,
     gain: Float[Array, ""],
 ) -> tuple[DocumentStates, Float[Array, "K V"], Float[Array, "K V"]]:
     num_topics = len(topics)
@@ -92,11 +92,14 @@ def _moved(
         velocity_map=jnp.zeros((num_topics, num_topics), jnp.float32),
     )
 
-    def move(n: Int[Array, ""], carried: tuple) -> tuple:
-        state, scale = carried
-        return _move(jax.random.fold_in(key, n), state, scale, constants, gain)
+    # Made of all moves at once: a device takes as long for those of one.
+    numbers = jax.vmap(partial(_random_numbers, key, num_topics))(jnp.arange(num_moves, dtype=jnp.int32))
 
-    end, scale = jax.lax.fori_loop(0, num_moves, move, (start, states.shear_scale))
+    def move(carried: tuple, numbers: RandomNumbers) -> tuple:
+        state, scale = carried
+        return _move(state, scale, numbers, constants, gain), None
+
+    end, scale = jax.lax.scan(move, (start, states.shear_scale), numbers)[0]
     growth = end.totals / start.totals
     states = states._replace(
         mixtures=(end.unnormalised / end.totals).T,
@@ -107,16 +110,33 @@ def _moved(
     return states, product(end.topic_map, topics), velocities + product(end.velocity_map, topics)
 
 
+class RandomNumbers(NamedTuple):
+    """Of a move: two different topics, a standard normal number and a uniform one."""
+
+    j: Int[Array, ""]
+    k: Int[Array, ""]
+    normal: Float[Array, ""]
+    uniform: Float[Array, ""]
+
+
+def _random_numbers(key: Key[Array, ""], num_topics: int, move: Int[Array, ""]) -> RandomNumbers:
+    key_pair, key_epsilon, key_test = jax.random.split(jax.random.fold_in(key, move), 3)
+    key_j, key_k = jax.random.split(key_pair)
+    j = jax.random.randint(key_j, (), 0, num_topics, jnp.int32)
+    k = jax.random.randint(key_k, (), 0, num_topics - 1, jnp.int32)
+    normal = jax.random.normal(key_epsilon, (), jnp.float32)
+    return RandomNumbers(j, k + (k >= j), normal, jax.random.uniform(key_test, (), jnp.float32))
+
+
 def _move(
-    key: Key[Array, ""],
     state: ShearState,
     scale: Float[Array, ""],
+    numbers: RandomNumbers,
     constants: ShearConstants,
     gain: Float[Array, ""],
 ) -> tuple[ShearState, Float[Array, ""]]:
     """Propose a move of a random pair; the state and the scale of epsilon after the Metropolis test."""
-    key_pair, key_epsilon, key_test = jax.random.split(key, 3)
-    pair = _proposal(key_pair, key_epsilon, state.gram, scale)
+    pair = _proposal(numbers, state.gram, scale)
     backwards = pair.epsilon**2 * -jnp.expm1(-2.0 * pair.log_norm) / (2.0 * scale**2)
     log_ratio = (
         _mixtures_log_ratio(state, pair, constants.doc_topic_prior)
@@ -125,7 +145,7 @@ def _move(
         + backwards
     )
     probability = jnp.exp(jnp.minimum(log_ratio, 0.0))
-    accepted = jax.random.uniform(key_test, (), jnp.float32) < probability
+    accepted = numbers.uniform < probability
     # What is not accepted is a turn by 0, which changes nothing.
     none = jnp.float32(0.0)
     pair = pair._replace(
@@ -134,18 +154,9 @@ def _move(
     return _turned(state, pair), scale * jnp.exp(gain * (probability - TARGET_ACCEPTANCE))
 
 
-def _proposal(
-    key_pair: Key[Array, ""],
-    key_epsilon: Key[Array, ""],
-    gram: Float[Array, "K K"],
-    scale: Float[Array, ""],
-) -> Pair:
-    """Two different topics and an angle."""
-    key_j, key_k = jax.random.split(key_pair)
-    j = jax.random.randint(key_j, (), 0, len(gram), jnp.int32)
-    k = jax.random.randint(key_k, (), 0, len(gram) - 1, jnp.int32)
-    k += k >= j
-    epsilon = scale * jax.random.normal(key_epsilon, (), jnp.float32)
+def _proposal(numbers: RandomNumbers, gram: Float[Array, "K K"], scale: Float[Array, ""]) -> Pair:
+    """The pair, turned by an angle of this scale."""
+    j, k, epsilon = numbers.j, numbers.k, scale * numbers.normal
     return Pair(j, k, epsilon, 0.5 * jnp.log1p(epsilon * (2.0 * gram[j, k] + epsilon)))
 
 

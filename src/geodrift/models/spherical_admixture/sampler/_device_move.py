@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.kernels._streams import SAM_SHEAR_MOVES
+from geodrift.models.spherical_admixture.documents._device_rows import DeviceRows
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates
 from geodrift.models.spherical_admixture.documents._kept_mixtures_in_jax import (
     local_mesh,
@@ -25,13 +26,15 @@ class DeviceMove(StochasticMove):
     """`StochasticMove` with kept mixtures, where JAX's device is no CPU.
 
     The law and the arguments are the same. What is left to the host: which documents a minibatch has, and
-    their rows; the eigenvalues of M in warm-up, 4 K^2 bytes in the first steps and then every 20; and the
-    configurational temperature, 8 K V bytes every 10 steps of sampling.
+    their rows where those of all do not fit on the device; the eigenvalues of M in warm-up, 4 K^2 bytes in
+    the first steps and then every 20; and the configurational temperature, 8 K V bytes every 10 steps of
+    sampling.
     """
 
     def __init__(self, *arguments: Any) -> None:
         self.mesh = local_mesh()
         super().__init__(*arguments)
+        self.rows = DeviceRows(self.source, self.mesh)
         self.shear_constants = on_device(self.shear_prior.constants(self.source.num_words), self.mesh)
 
     def initial_state(self, key: jax.Array, topics: Float[np.ndarray, "K V"]) -> Any:
@@ -44,9 +47,7 @@ class DeviceMove(StochasticMove):
 
     def compile(self, states: DocumentStates, topics: Float[np.ndarray, "K V"]) -> None:
         """Compile what is done once a pass, so that a pilot's time holds no compilation."""
-        self._sheared(
-            self.placed(states), jnp.asarray(topics), jnp.zeros(topics.shape, jnp.float32), 0, 1, 0.0
-        )
+        self._sheared(self.placed(states), jnp.asarray(topics), jnp.zeros(topics.shape, jnp.float32), 0, 0.0)
 
     def _renewed(
         self,
@@ -56,7 +57,7 @@ class DeviceMove(StochasticMove):
         count: int,
         adaptation: float,
     ) -> tuple[DocumentStates, SufficientStatistics, Any]:
-        rows = self.source.rows(documents)
+        rows = self.rows.padded(documents, len(documents))
         states, acceptance = update_minibatch(
             states, self.mixtures, documents, rows, topics, count, adaptation, self.mesh
         )
@@ -69,8 +70,7 @@ class DeviceMove(StochasticMove):
     def _shear(
         self, states: DocumentStates, state: Any, count: int, adaptation: float
     ) -> tuple[DocumentStates, Any]:
-        num_moves = SHEARS_PER_TOPIC * self.settings.n_topics
-        found = self._sheared(states, state.position, state.velocity, count, num_moves, adaptation)
+        found = self._sheared(states, state.position, state.velocity, count, adaptation)
         return found[0], state._replace(position=found[1], velocity=found[2])
 
     def _sheared(
@@ -79,7 +79,6 @@ class DeviceMove(StochasticMove):
         topics: Float[jax.Array, "K V"],
         velocities: Float[jax.Array, "K V"],
         count: int,
-        num_moves: int,
         adaptation: float,
     ) -> tuple[DocumentStates, Float[jax.Array, "K V"], Float[jax.Array, "K V"]]:
         """States with new sums, topics and velocities after shear moves."""
@@ -91,7 +90,7 @@ class DeviceMove(StochasticMove):
             self.shear_prior,
             self.shear_constants,
             streams,
-            num_moves,
+            SHEARS_PER_TOPIC * self.settings.n_topics,
             adapting=adaptation > 0,
         )
-        return recomputed_sums(states, self.source), topics, velocities
+        return recomputed_sums(states, self.rows), topics, velocities

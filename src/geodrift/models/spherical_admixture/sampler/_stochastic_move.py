@@ -131,8 +131,8 @@ class StochasticMove:
         if count == 0 or (adaptation > 0 and (count < EARLY_STEPS or count % TUNING_INTERVAL == 0)):
             self._adapt(statistics, count)
         state, info = _topic_step(self.sampler, root, state, self._sums(statistics))
-        result, temperature = int(info.result), float(info.kinetic_temperature)
-        outcome = Outcome(result, temperature, float("nan"), float(acceptance))
+        told = jax.device_get((info.result, info.kinetic_temperature, acceptance))
+        outcome = Outcome(int(told[0]), float(told[1]), float("nan"), float(told[2]))
         return Step(states, state, topics, statistics, outcome)
 
     def placed(self, states: DocumentStates) -> DocumentStates:

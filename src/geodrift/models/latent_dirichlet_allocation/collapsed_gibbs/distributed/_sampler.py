@@ -111,8 +111,6 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
             return 0.0 if self.team.rank else super().log_joint()
 
     def _new_priors(self, count: int) -> tuple[Float[np.ndarray, " K"], float]:
-        if not self.settings.learns_priors:
-            return self.alpha, self.eta
         with self._all_assignments():
             drawn = None if self.team.rank else np.append(*super()._new_priors(count))
         both = self.team.from_first(drawn, (len(self.alpha) + 1,), np.float64)
