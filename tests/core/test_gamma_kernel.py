@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+from geodrift.processes import _gamma_in_pallas
 from geodrift.processes._gamma_in_pallas import _threefry, log_gamma_of_gpu
 from models.kernels_for_gpus import assert_compiles_to_triton
 
 
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 1e3, 1e6])
 @pytest.mark.usefixtures("optimised")
-def test_draws_have_the_law_of_scipy(shape):
-    shapes = jnp.full(20_000, shape, jnp.float32)
+def test_draws_have_the_law_of_scipy(shape, monkeypatch):
+    """So many that draws whose trials are all taken, nearly gammas (Wilson and Hilferty 1931), are told apart."""
+    monkeypatch.setattr(_gamma_in_pallas, "DRAWS", 2**16)
+    shapes = jnp.full(2**19, shape, jnp.float32)
     draws = np.asarray(log_gamma_of_gpu(jax.random.key(1), shapes, interpret=True), np.float64)
     # Of a small shape the draws would underflow, of a large one scipy's law of their logs does.
     found = (
@@ -22,7 +25,8 @@ def test_draws_have_the_law_of_scipy(shape):
         else st.kstest(np.exp(draws), st.gamma(shape).cdf)
     )
     assert found.pvalue > 1e-4
-    assert len(np.unique(draws)) > (0.95 if shape < 1e3 else 0.2) * len(draws)
+    if shape < 1e3:  # of larger ones single precision has fewer numbers
+        assert len(np.unique(draws)) > 0.9 * len(draws)
 
 
 def test_shapes_without_a_law_give_nan_and_do_not_hang():
