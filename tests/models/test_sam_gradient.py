@@ -12,8 +12,8 @@ import pytest
 
 from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.spherical_admixture import DocumentSource
+from geodrift.models.spherical_admixture.documents import _device_rows, _padded_rows
 from geodrift.models.spherical_admixture.documents import _kept_mixtures_in_jax as in_jax
-from geodrift.models.spherical_admixture.documents import _padded_rows
 from geodrift.models.spherical_admixture.documents._device_rows import DeviceRows
 from geodrift.models.spherical_admixture.documents._document_states import initial_states, on_host
 from geodrift.models.spherical_admixture.documents._fresh_mixtures import estimate_from_minibatch
@@ -107,6 +107,7 @@ def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(place, monkeypatch):
     source, topics, states, sampler, _ = problem()
     states.step_sizes[...] = 0.02
     update_all_documents(states, sampler, source, topics, 0, 0.0)
+    monkeypatch.setattr(_device_rows, "AT_ONCE", 100)  # less than the entries of all documents
     rows = DeviceRows(source, None)
     if place == "host":
         rows.kept = None

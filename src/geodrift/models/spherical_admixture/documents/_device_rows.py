@@ -13,6 +13,7 @@ from geodrift.models.spherical_admixture.documents._documents import DocumentSou
 from geodrift.models.spherical_admixture.documents._padded_rows import PaddedRows, longest, padded_rows
 
 MOST_ENTRIES = 2**31 - 1  # places are 32-bit numbers on a device
+AT_ONCE = 2**22  # entries that are sent at once
 
 
 class DeviceRows:
@@ -32,11 +33,7 @@ class DeviceRows:
         number = int(self.starts[-1])
         self.kept: tuple[Array, Array] | None = None
         if number <= MOST_ENTRIES and fits(8 * number, mesh):
-            words, values = np.empty(number, np.int32), np.empty(number, np.float32)
-            for documents, rows in source.batches():
-                here = slice(self.starts[documents[0]], self.starts[documents[-1] + 1])
-                words[here], values[here] = rows.indices, rows.data
-            self.kept = on_all((words, values), mesh)
+            self.kept = _sent(source, number, mesh)
 
     def padded(self, documents: Int[np.ndarray, " S"], size: int) -> PaddedRows:
         """Rows of these documents, followed by empty ones up to ``size``."""
@@ -46,6 +43,32 @@ class DeviceRows:
         lengths[: len(documents)] = self.source.lengths[documents]
         begins[: len(documents)] = self.starts[documents]
         return _gathered(longest(lengths), self.source.num_words, *self.kept, begins, lengths)
+
+
+def _sent(source: DocumentSource, number: int, mesh: Mesh) -> tuple[Array, Array]:
+    """Words and values of all entries on each device, part after part: the host never holds them all."""
+    size = min(AT_ONCE, max(number, 1))
+    room = -(-number // size) * size
+    kept = on_all((jnp.zeros(room, jnp.int32), jnp.zeros(room, jnp.float32)), mesh)
+    words, values = np.zeros(0, np.int32), np.zeros(0, np.float32)
+    begin = 0
+    for documents, rows in source.batches():
+        words = np.append(words, rows.indices.astype(np.int32))
+        values = np.append(values, rows.data.astype(np.float32))
+        while len(words) >= size or (len(words) and documents[-1] == source.num_documents - 1):
+            part = (np.resize(words[:size], size), np.resize(values[:size], size))  # beyond the end: anything
+            kept = _written(kept, on_all(part, mesh), np.int32(begin))
+            words, values, begin = words[size:], values[size:], begin + size
+    return kept
+
+
+@partial(jax.jit, donate_argnums=0)
+def _written(
+    kept: tuple[Int[Array, " n"], Float[Array, " n"]],
+    part: tuple[Int[Array, " m"], Float[Array, " m"]],
+    begin: Int[Array, ""],
+) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    return jax.tree.map(lambda x, y: jax.lax.dynamic_update_slice(x, y, (begin,)), kept, part)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
