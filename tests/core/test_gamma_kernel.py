@@ -14,7 +14,7 @@ from models.kernels_for_gpus import assert_compiles_to_triton
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 1e3, 1e6])
 @pytest.mark.usefixtures("optimised")
 def test_draws_have_the_law_of_scipy(shape, monkeypatch):
-    """So many that draws whose trials are all taken (Wilson and Hilferty 1931: nearly gammas) are told apart."""
+    """So many that draws whose trials are all taken are told apart, which are nearly gammas."""
     monkeypatch.setattr(_gamma_in_pallas, "DRAWS", 2**16)
     shapes = jnp.full(2**19, shape, jnp.float32)
     draws = np.asarray(log_gamma_of_gpu(jax.random.key(1), shapes, interpret=True), np.float64)
