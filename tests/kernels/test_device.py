@@ -31,7 +31,7 @@ def test_gpus_of_nvidia_take_kernels(capability, monkeypatch):
 @pytest.mark.parametrize("device", [{"compute_capability": "7.5"}, {"compute_capability": "gfx942"}, {}])
 def test_other_gpus_do_not_and_a_warning_says_what_would(device, monkeypatch):
     with pytest.warns(
-        UserWarning, match=r"'a GPU' with jax .* NVIDIA GPU of compute capability 8.0 or higher"
+        UserWarning, match=r"on 'a GPU' with jax .* NVIDIA GPU of compute capability 8.0 or higher"
     ):
         assert not asked(monkeypatch, "gpu", **device)
 
