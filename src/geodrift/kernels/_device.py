@@ -37,9 +37,9 @@ def _takes_kernels(device: jax.Device) -> bool:
     if known and find_spec("jax.experimental.pallas") and find_spec("jax.experimental.pallas.triton"):
         return True
     warnings.warn(
-        f"on {device.device_kind!r} with jax {jax.__version__} documents are drawn by programs of XLA, many times"
-        " more slowly than by kernels, which take an NVIDIA GPU of compute capability 8.0 or higher and a jax that"
-        " has Triton, such as 0.11",
+        f"on {device.device_kind!r} with jax {jax.__version__} documents are drawn by programs of XLA, many"
+        " times more slowly than by kernels, which take an NVIDIA GPU of compute capability 8.0 or higher"
+        " and a jax that has Triton, such as 0.11",
         stacklevel=2,
     )
     return False
