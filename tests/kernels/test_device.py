@@ -7,6 +7,8 @@ import pytest
 
 from geodrift.kernels import _device
 
+pytestmark = pytest.mark.usefixtures("unchecked_types")  # the devices here are none of JAX's
+
 
 def asked(monkeypatch, backend, **device):
     """The answer for a device that says this of itself."""

@@ -67,7 +67,9 @@ def test_by_topics_draws_are_those_of_jax(first, monkeypatch):
     lengths = np.array([0, 1, 5, 9, 15, 16], np.int32)
     start = rng.integers(100, size=(number, length), dtype=np.int32)
     key, documents = jax.random.key(1), np.arange(number, dtype=np.int32)
-    expected = redrawn(key, documents, *map(jnp.asarray, (words, lengths, start, topics, alpha)), 1, first)
+    expected = redrawn(
+        key, jnp.asarray(documents), *map(jnp.asarray, (words, lengths, start, topics, alpha)), 1, first
+    )
     uniforms = jnp.stack(
         [jax.vmap(lambda i, d=d: _uniforms(key, d, i))(jnp.arange(length)) for d in documents]
     )
