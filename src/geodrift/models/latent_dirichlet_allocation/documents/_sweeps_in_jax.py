@@ -20,7 +20,7 @@ all, make that bound no bound. Alpha's row is the same for all documents. Not co
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
 from geodrift._types import RandomKey
 from geodrift.kernels import _device
@@ -52,36 +52,26 @@ def redrawn(
         first: Whether the documents have no assignments yet: a token is then drawn given those before it.
     """
     keys = jax.vmap(lambda document: jax.random.fold_in(key, document))(documents)
-    one = _sweep_of_gpu if _device.in_triton() else _sweep
+    given, in_triton = (topics, alpha), _device.in_triton()
 
     def sweep(number: Int[Array, ""], assignments: Int[Array, "B L"], counted: bool = True) -> Array:
         of_sweep = jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
-        return one(of_sweep, words, lengths, assignments, topics, alpha, counted)
+        if not in_triton:
+            return _sweep(of_sweep, words, lengths, assignments, *given, counted)
+        # Imported here: it takes Pallas a second.
+        from geodrift.models.latent_dirichlet_allocation.documents._sweeps_in_pallas import sweep_documents
+
+        tokens = jnp.arange(words.shape[1], dtype=jnp.int32)
+        uniforms = jax.vmap(lambda token: _uniforms(of_sweep, token), out_axes=1)(tokens)
+        return sweep_documents(words, lengths, assignments, *given, uniforms, counted)
 
     if first and sweeps:
         assignments = sweep(jnp.int32(0), assignments, counted=False)
     return jax.lax.fori_loop(int(first), sweeps, sweep, assignments)
 
 
-def _sweep_of_gpu(
-    keys: RandomKey,
-    words: Int[Array, "B L"],
-    lengths: Int[Array, " B"],
-    assignments: Int[Array, "B L"],
-    topics: Float[Array, "W Kp"],
-    alpha: Float[Array, " Kp"],
-    counted: bool,
-) -> Int[Array, "B L"]:
-    # Imported here: it takes Pallas a second.
-    from geodrift.models.latent_dirichlet_allocation.documents._sweeps_in_pallas import sweep_documents
-
-    tokens = jnp.arange(words.shape[1], dtype=jnp.int32)
-    uniforms = jax.vmap(lambda token: _uniforms(keys, token), out_axes=1)(tokens)
-    return sweep_documents(words, lengths, assignments, topics, alpha, uniforms, counted)
-
-
 def _sweep(
-    keys: RandomKey,
+    keys: Key[Array, " B"],
     words: Int[Array, "B L"],
     lengths: Int[Array, " B"],
     assignments: Int[Array, "B L"],
@@ -89,6 +79,7 @@ def _sweep(
     alpha: Float[Array, " Kp"],
     counted: bool,
 ) -> Int[Array, "B L"]:
+    """One sweep by programs of XLA; the arguments are those of `_sweeps_in_pallas.sweep_documents`."""
     rows, size = jnp.arange(len(words), dtype=jnp.int32), group_size(topics.shape[1])
     inside = jnp.arange(words.shape[1], dtype=jnp.int32) < lengths[:, None]
     numbers = jnp.zeros((len(words), topics.shape[1]), topics.dtype)
@@ -110,6 +101,6 @@ def _sweep(
     return jax.lax.fori_loop(0, lengths.max(), token, (numbers, assignments.T))[1].T
 
 
-def _uniforms(keys: RandomKey, token: Int[Array, ""]) -> Float[Array, "B 2"]:
+def _uniforms(keys: Key[Array, " B"], token: Int[Array, ""]) -> Float[Array, "B 2"]:
     """Two random numbers of a token of each document."""
     return jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, token), (2,), jnp.float32))(keys)

@@ -20,12 +20,12 @@ On an H200 (millions of tokens a second, 50,000 words; `benchmarks/lda/device_ke
 ====== ===== ========= =========
 K      L     by topics by tokens
 ====== ===== ========= =========
-20     64    3,776     3,769
-128    64    2,264     3,944
-1,024  64    613       3,195
-1,024  1,024 585       619
-10,000 64    30        991
-10,000 8,192 23        49
+20     64    4,077     3,799
+128    64    2,520     3,427
+1,024  64    622       2,832
+1,024  1,024 562       626
+10,000 64    30        773
+10,000 8,192 28        40
 ====== ===== ========= =========
 
 The random numbers are those of `_sweeps_in_jax`. By topics, both draw the same topics but where sums that

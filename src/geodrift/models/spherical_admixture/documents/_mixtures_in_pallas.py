@@ -22,6 +22,7 @@ from geodrift.models.spherical_admixture.documents._mixtures_in_jax import (
     Target,
     Walk,
     end_of_walk,
+    product,
     random_numbers,
     start_of_walk,
     transition_of_walk,
@@ -30,7 +31,6 @@ from geodrift.models.spherical_admixture.documents._mixtures_in_jax import (
 DOCUMENTS = 8  # of a program
 WARPS = 4
 PARTS = 8  # of the Gram matrix
-PRECISION = jax.lax.Precision.HIGHEST
 
 
 def walk_of_gpu(
@@ -117,5 +117,5 @@ def _times(matrix: Any, mixtures: Float[Array, "S Kp"]) -> Float[Array, "S Kp"]:
         size = part.shape[1]
         # Else the loads of all parts are moved to before the loops.
         rows = triton.load(matrix.at[pl.ds(number * size, size), :], volatile=True)
-        total += jnp.matmul(part, rows, precision=PRECISION)
+        total += product(part, rows)
     return total
