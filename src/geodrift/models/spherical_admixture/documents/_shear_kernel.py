@@ -1,7 +1,7 @@
 """Shear moves compiled, on mixtures and on inner products of the topics; `_shear` has the equations."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -23,18 +23,15 @@ class ShearConstants(NamedTuple):
 
 
 class ShearState(NamedTuple):
-    """Variables of a sequence of moves: mixtures, and inner products of the topics beta.
+    """Variables of a sequence of moves, changed in place: mixtures, and inner products of the topics beta."""
 
-    Compiled moves change the arrays in place.
-    """
-
-    unnormalised: Any  # mixtures up to a factor: L ... L theta, [K, D]
-    totals: Any  # sum of each column of ``unnormalised``, [D]
-    gram: Any  # beta beta', [K, K]
-    mean_products: Any  # beta m, [K]
-    velocity_products: Any  # of velocity i with topic k, [K, K]
-    topic_map: Any  # topics are topic_map times the topics at the start, [K, K]
-    velocity_map: Any  # velocities are those at the start plus velocity_map times those topics, [K, K]
+    unnormalised: np.ndarray  # mixtures up to a factor: L ... L theta, [K, D]
+    totals: np.ndarray  # sum of each column of ``unnormalised``, [D]
+    gram: np.ndarray  # beta beta', [K, K]
+    mean_products: np.ndarray  # beta m, [K]
+    velocity_products: np.ndarray  # of velocity i with topic k, [K, K]
+    topic_map: np.ndarray  # topics are topic_map times the topics at the start, [K, K]
+    velocity_map: np.ndarray  # velocities are those at the start plus velocity_map times those topics, [K, K]
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -16,7 +16,7 @@ from geodrift.models.spherical_admixture.documents._kept_mixtures_in_jax import 
     recomputed_sums,
     update_minibatch,
 )
-from geodrift.models.spherical_admixture.documents._shear_in_jax import shear
+from geodrift.models.spherical_admixture.documents._shear_in_jax import DeviceShearPrior, shear
 from geodrift.models.spherical_admixture.documents._statistics import SufficientStatistics
 from geodrift.models.spherical_admixture.sampler._posterior import DeviceStatistics
 from geodrift.models.spherical_admixture.sampler._stochastic_move import SHEARS_PER_TOPIC, StochasticMove
@@ -35,7 +35,7 @@ class DeviceMove(StochasticMove):
         self.mesh = local_mesh()
         super().__init__(*arguments)
         self.rows = DeviceRows(self.source, self.mesh)
-        self.shear_constants = on_device(self.shear_prior.constants(self.source.num_words), self.mesh)
+        self.device_prior = DeviceShearPrior.of(self.shear_prior, self.mesh)
 
     def initial_state(self, key: jax.Array, topics: Float[np.ndarray, "K V"]) -> Any:
         """State of the sampler at these topics."""
@@ -87,8 +87,7 @@ class DeviceMove(StochasticMove):
             states,
             topics,
             velocities,
-            self.shear_prior,
-            self.shear_constants,
+            self.device_prior,
             streams,
             SHEARS_PER_TOPIC * self.settings.n_topics,
             adapting=adaptation > 0,
