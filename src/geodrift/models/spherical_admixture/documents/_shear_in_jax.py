@@ -68,9 +68,7 @@ class RoundState(NamedTuple):
     mean_products: Float[Array, " K"]  # beta mu
     velocity_products: Float[Array, "K K"]  # of velocity i with topic k
     topic_map: Float[Array, "K K"]  # topics are topic_map times the topics at the start
-    velocity_map: Float[
-        Array, "K K"
-    ]  # velocities are those at the start plus velocity_map times those topics
+    velocity_map: Float[Array, "K K"]  # velocities have gained it times those topics
 
 
 def shear(
