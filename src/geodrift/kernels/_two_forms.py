@@ -9,6 +9,11 @@ import numba
 
 from geodrift.kernels._threads import start_threads
 
+# Array expressions would become parallel loops of their own: they gain nothing here, and take long to compile.
+PRANGE_ALONE = dict.fromkeys(
+    ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
+) | {"prange": True}
+
 
 class TwoForms:
     """A kernel over ``numba.prange``, compiled for one thread and for all.
@@ -25,7 +30,7 @@ class TwoForms:
     def __init__(self, kernel: Callable, worth_threads: int) -> None:
         self.worth_threads = worth_threads
         self.in_one_thread = numba.njit(cache=True, error_model="numpy")(_named(kernel, "in_one_thread"))
-        self.in_threads = numba.njit(cache=True, parallel=True, error_model="numpy")(
+        self.in_threads = numba.njit(cache=True, parallel=PRANGE_ALONE, error_model="numpy")(
             _named(kernel, "in_threads")
         )
 

@@ -51,9 +51,10 @@ def _sweep_minibatch(
     for row in numba.prange(num_rows):
         lay_out(indptr[row : row + 2], words, counts, ends, places[row], token_words)
         begin, end = places[row, 0], places[row, num_parts]
-        topics[begin:end] = assignments[starts[row] : starts[row] + end - begin]
-        in_documents[row, :known] = doc_topic_prior[:known]
+        for topic in range(known):
+            in_documents[row, topic] = doc_topic_prior[topic]
         for token in range(begin, end):
+            topics[token] = assignments[starts[row] + token - begin]
             topic = np.int64(topics[token])
             if topic < large:
                 in_documents[row, topic] += np.float32(1.0)
@@ -65,10 +66,13 @@ def _sweep_minibatch(
     of_parts: tuple = (in_parts, masses, part_priors)
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
-            sweep_two_groups(pair, phase, of_tokens, large, tables, doc_topic_prior, prior, of_parts, family)
+            # That of threads is unsigned, and the draws would be compiled once more for it.
+            group = np.int64(pair)
+            sweep_two_groups(group, phase, of_tokens, large, tables, doc_topic_prior, prior, of_parts, family)
     for row in numba.prange(num_rows):
         begin, end = places[row, 0], places[row, num_parts]
-        assignments[starts[row] : starts[row] + end - begin] = topics[begin:end]
+        for token in range(begin, end):
+            assignments[starts[row] + token - begin] = topics[token]
 
 
 class SplitCounts(NamedTuple):

@@ -39,7 +39,8 @@ def renumber(counts: np.ndarray, topics: np.ndarray, into: np.ndarray) -> None:
     for word in range(counts.shape[0]):
         for place in range(topics.shape[0]):
             row[place] = counts[word, topics[place]]
-        into[word, : topics.shape[0]] = row
+        for place in range(topics.shape[0]):
+            into[word, place] = row[place]
         into[word, topics.shape[0] :] = 0
 
 

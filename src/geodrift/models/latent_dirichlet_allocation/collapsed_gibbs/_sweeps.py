@@ -80,14 +80,15 @@ def _sweep_minibatch(
     for row in numba.prange(num_rows):
         lay_out(indptr[row : row + 2], words, counts, ends, places[row], token_words)
         begin, end = places[row, 0], places[row, num_parts]
-        topics[begin:end] = assignments[starts[row] : starts[row] + end - begin]
-        in_documents[row, :num_topics] = doc_topic_prior
+        for topic in range(num_topics):
+            in_documents[row, topic] = doc_topic_prior[topic]
         for token in range(begin, end):
+            topics[token] = assignments[starts[row] + token - begin]
             in_documents[row, topics[token]] += np.float32(1.0)
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
             sweep_two_groups(
-                pair,
+                np.int64(pair),  # that of threads is unsigned: the draws would be compiled once more for it
                 phase,
                 places,
                 token_words,
@@ -103,7 +104,8 @@ def _sweep_minibatch(
             )
     for row in numba.prange(num_rows):
         begin, end = places[row, 0], places[row, num_parts]
-        assignments[starts[row] : starts[row] + end - begin] = topics[begin:end]
+        for token in range(begin, end):
+            assignments[starts[row] + token - begin] = topics[token]
 
 
 _sweep_forms = TwoForms(_sweep_minibatch, worth_threads=50_000)

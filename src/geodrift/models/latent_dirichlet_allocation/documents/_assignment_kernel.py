@@ -198,12 +198,14 @@ def gibbs_sweeps(
 @numba.njit(cache=True)
 def gather(starts: np.ndarray, ends: np.ndarray, assignments: np.ndarray) -> np.ndarray:
     """The assignments of some documents, one document after the other."""
-    out = np.empty((ends - starts).sum(), assignments.dtype)
-    at = 0
+    number = 0
     for row in range(starts.shape[0]):
-        length = ends[row] - starts[row]
-        out[at : at + length] = assignments[starts[row] : ends[row]]
-        at += length
+        number += ends[row] - starts[row]
+    out, at = np.empty(number, assignments.dtype), 0
+    for row in range(starts.shape[0]):
+        for token in range(starts[row], ends[row]):
+            out[at] = assignments[token]
+            at += 1
     return out
 
 
@@ -212,9 +214,9 @@ def scatter(starts: np.ndarray, ends: np.ndarray, gathered: np.ndarray, assignme
     """Write assignments in the order of `gather` back to their places."""
     at = 0
     for row in range(starts.shape[0]):
-        length = ends[row] - starts[row]
-        assignments[starts[row] : ends[row]] = gathered[at : at + length]
-        at += length
+        for token in range(starts[row], ends[row]):
+            assignments[token] = gathered[at]
+            at += 1
 
 
 @numba.njit(cache=True)
