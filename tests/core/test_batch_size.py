@@ -42,7 +42,7 @@ def test_the_noise_of_other_batch_sizes(replacement):
     assert data.factor(50) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("batches", ["rows", "blocks"])
+@pytest.mark.parametrize("batches", [pytest.param("rows", marks=pytest.mark.slow), "blocks"])
 def test_a_regression_without_settings(batches, tmp_path):
     law = regression((1.0, 10.0, 0.1), rows=20_000)
     estimator = gd.estimators.ControlVariate(law.log_likelihood, law.log_prior, law.data,
@@ -62,6 +62,7 @@ def test_a_regression_without_settings(batches, tmp_path):
     np.testing.assert_array_equal(again.position, draws.position)
 
 
+@pytest.mark.slow  # a regression shows the choice in CI
 def test_a_pilot_on_a_sphere_chooses_it_too():
     law = directions()
     sampler = gd.samplers.SGGMC(law.estimator(gd.estimators.Minibatch), law.manifold, step_size=None)

@@ -64,7 +64,7 @@ def _first(scheme, key, axes):
     return draw_batch(key, count, data, batching, epoch_blocks(key, count, batching))
 
 
-@pytest.mark.parametrize("scheme", ["blocks", "epochs"])
+@pytest.mark.parametrize("scheme", ["blocks", pytest.param("epochs", marks=pytest.mark.slow)])
 def test_rows_are_shuffled_before_blocks_are_cut(scheme):
     """Data often come sorted: the neighbours of a block must be any two rows, each pair as likely."""
     keys = jax.random.split(KEY, 3000)
@@ -164,6 +164,7 @@ def test_law_with_the_schemes_own_noise_subtracted(scheme):
     assert_means(deviations**2, VARIANCE, comparisons=4)
 
 
+@pytest.mark.slow  # fed runs have their law in CI
 def test_noise_of_an_epoch_cancels():
     # An epoch of nearly all rows is much shorter than the chain's memory: its noise is hardly felt, and
     # subtracting V cools by about the whole of it, V h / (2 C).
@@ -224,7 +225,7 @@ def memory_mapped(tmp_path):
     return HostData({name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in DATA})
 
 
-@pytest.mark.parametrize("kind", ["host", "stream"])
+@pytest.mark.parametrize("kind", [pytest.param("host", marks=pytest.mark.slow), "stream"])
 def test_fed_runs_have_the_right_law(kind, tmp_path):
     options = {
         "num_draws": 600,

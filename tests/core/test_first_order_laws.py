@@ -201,6 +201,7 @@ def banana_moments(draws):
     return np.stack([x, y, x * x, y * y, x * x * y], axis=-1)
 
 
+@pytest.mark.slow  # `test_tuning_in_metrics` has the metric in CI
 def test_langevin_on_a_dense_metric_is_of_first_order():
     # |b(h) - 2 b(h/2)| within the Monte Carlo error of both, and the second order that is left.
     metric = metrics.Dense(banana_information)
@@ -285,7 +286,7 @@ def test_gammas_on_the_posterior_from_minibatches():
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("form", ["prior", "posterior"])
+@pytest.mark.parametrize("form", [pytest.param("prior", marks=pytest.mark.slow), "posterior"])
 def test_expanded_mean_posterior_from_minibatches(form):
     # Both forms, to first order in h: |b(h) - 2 b(h/2)| is noise and second order.
     alpha = ALPHA + 2

@@ -56,7 +56,7 @@ def test_a_shift_of_the_narrowest_direction():
     assert any("mean" in told for told in found.warnings)
 
 
-@pytest.mark.parametrize("concentration", [0.5, 5.0, 100.0])
+@pytest.mark.parametrize("concentration", [0.5, pytest.param(5.0, marks=pytest.mark.slow), 100.0])
 def test_von_mises_fisher(concentration):
     mu = jnp.array([0.6, 0.0, 0.8, 0.0])
 
@@ -72,6 +72,7 @@ def test_uniform_frames():
     assert_passes(checked(Stiefel(4, 2), lambda x: 0.0 * jnp.sum(x), many(Stiefel(4, 2).random_point)))
 
 
+@pytest.mark.slow  # the check is the same on the sphere
 def test_matrix_langevin():
     parameter = jnp.array([[2.0, 0.4], [0.0, -1.0], [0.6, 2.0], [0.0, 0.0]])
     largest = jnp.sum(jnp.linalg.svd(parameter, compute_uv=False))

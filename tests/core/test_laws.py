@@ -85,7 +85,7 @@ def test_every_flat_sampler_on_a_correlated_gaussian(case):
     assert_means(products, covariance, slack=0.015, comparisons=comparisons)
 
 
-@pytest.mark.parametrize("form", ["flat", "lifted"])
+@pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
 def test_dirichlet_by_gmc(form):
     def log_density(theta):
         return jnp.sum((ALPHA - 1) * jnp.log(theta))
@@ -116,7 +116,7 @@ def test_dirichlet_by_sggmc_with_reflection():
     assert_means(draws, weight @ theta / weight.sum(), slack=0.002)
 
 
-@pytest.mark.parametrize("thermostat", ["global", "leaf"])
+@pytest.mark.parametrize("thermostat", ["global", pytest.param("leaf", marks=pytest.mark.slow)])
 def test_thermostat_counts_the_dimension_of_a_batched_leaf(thermostat):
     # Counting 15 or 2 dimensions where there are 10 sets a temperature of 1.5 or 0.2.
     mu = jnp.array([0.0, 0.6, 0.8])
@@ -156,6 +156,7 @@ def test_noise_subtracted_is_right_and_noise_ignored_is_hot():
     assert 1.03 < temperature < 1.12
 
 
+@pytest.mark.slow  # the table of closed forms has it in CI
 @pytest.mark.usefixtures("optimised")
 def test_thermostat_absorbs_noise_of_unknown_variance():
     # Five relaxation times of the thermostat, 1/C each, are 5 / 0.03 steps.
@@ -164,6 +165,7 @@ def test_thermostat_absorbs_noise_of_unknown_variance():
     assert error < 0.0012
 
 
+@pytest.mark.slow  # `test_fed_runs_have_the_right_law` has them in CI
 @pytest.mark.usefixtures("optimised")
 def test_minibatches_without_replacement():
     bias, error = relative_bias(

@@ -71,6 +71,7 @@ def test_exact_gradients_have_the_law(exact):
     assert_law(draws, exact)
 
 
+@pytest.mark.slow  # `test_rotations_from_minibatches` has frames in CI
 def test_minibatches_have_the_law(exact):
     estimator = gd.estimators.Minibatch(log_likelihood, log_prior, len(ROW), noise_variance="diagonal-fisher")
     sampler = gd.samplers.SGGMC(estimator, SPACE, step_size=0.01, friction=20.0, num_steps=20)

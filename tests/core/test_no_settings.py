@@ -181,7 +181,10 @@ def log_prior(b):
     return -0.5 * jnp.sum(b**2) / 100
 
 
-@pytest.mark.parametrize("name", ["SGHMC", "SGNHT", "SGLD"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("SGHMC", marks=pytest.mark.slow), "SGNHT", pytest.param("SGLD", marks=pytest.mark.slow)],
+)
 def test_minibatches_of_a_posterior_of_four_scales(name):
     data, mean, covariance = regression()
     estimator = gd.estimators.ControlVariate(log_likelihood, log_prior, data, noise_variance="scalar-fisher")

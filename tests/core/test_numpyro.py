@@ -139,6 +139,7 @@ def run(target, batch_size=30, initial=None, **settings):
     )
 
 
+@pytest.mark.slow  # a model of directions goes the same way in CI
 def test_normal_mean_with_known_variance():
     y = 1.0 + jax.random.normal(KEY, (N,))
 
@@ -194,6 +195,7 @@ def test_direction_of_a_von_mises_fisher_law():
     assert_means(np.stack([along, along**2 / 2], axis=-1), np.ones(2), slack=0.02)
 
 
+@pytest.mark.slow  # a model of directions goes the same way in CI
 def test_dirichlet_multinomial():
     alpha = jnp.array([2.0, 1.0, 3.0])
     y = jax.random.categorical(KEY, jnp.log(jnp.array([0.2, 0.3, 0.5])), shape=(60,))

@@ -41,7 +41,10 @@ def run(sampler, data=None, batch_size=None, draws=200):
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("kind", [pytest.param("SGGMC", marks=pytest.mark.slow), "GMC", "SGNHT"])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("SGGMC", marks=pytest.mark.slow), pytest.param("GMC", marks=pytest.mark.slow), "SGNHT"],
+)
 def test_exact_energies(kind):
     inner = {
         "SGGMC": SGGMC(FULL, FLAT, 0.15, composition="BAOAB"),

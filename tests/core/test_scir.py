@@ -145,6 +145,7 @@ def test_host_scir_has_the_law_of_scir():
     assert_stationary(np.stack(draws[10:], axis=1), n, h, comparisons=54)
 
 
+@pytest.mark.slow  # the driver's run and its exact moves have the law in CI
 def test_sparse_dirichlet():
     # The bar of the project: mean d_KS of 50 seeds after 1000 steps, of 1000 draws.
     common = load_reproduction()

@@ -215,7 +215,8 @@ def test_dirichlet(form):
     assert_within_the_bars(theta, a / total, np.sqrt(a * (total - a) / (total**2 * (total + 1))))
 
 
-@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 4), pytest.param(GMC, 1, marks=pytest.mark.slow)])
+@pytest.mark.slow  # `test_rotations_from_minibatches` has frames in CI
+@pytest.mark.parametrize(("kind", "num_steps"), [(SGGMC, 4), (GMC, 1)])
 def test_matrix_von_mises_fisher(kind, num_steps):
     # Against uniform frames with weights, whose effective number is about 30,000.
     manifold, f = Stiefel(3, 2), 2.0 * jnp.array([[1.0, 0.0], [0.0, 0.7], [0.0, 0.2]])

@@ -250,7 +250,7 @@ def sampled(path, seed=0, num_draws=40):
     return geodrift.sample(key, sampler, num_draws=num_draws, num_chains=2, checkpoint=path)
 
 
-@pytest.mark.parametrize("every", [25, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [50, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_damaged_run_of_sample_is_told_or_harmless(monkeypatch, tmp_path, every):
     monkeypatch.setattr("geodrift.driver._draw_store.CHUNK_BYTES", 240)
     run, other, copy = tmp_path / "run", tmp_path / "other", tmp_path / "copy"

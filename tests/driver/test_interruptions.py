@@ -138,6 +138,7 @@ def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_pa
     assert_same(finish(kind, run), straight[kind])
 
 
+@pytest.mark.slow  # a second writer is refused in CI
 @one_kind
 def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
     """One of them samples; the other is refused, or finds the finished run."""

@@ -62,7 +62,9 @@ def read_or_refuse(path):
     return True
 
 
-@pytest.mark.parametrize("kind", ["mallet", "mallet.gz", "export", "bertopic"])
+@pytest.mark.parametrize(
+    "kind", ["mallet", pytest.param("mallet.gz", marks=pytest.mark.slow), "export", "bertopic"]
+)
 def test_damaged_topics_are_read_or_refused(tmp_path, kind):
     if kind == "bertopic":
         files = _bertopic()

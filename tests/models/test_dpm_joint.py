@@ -49,6 +49,7 @@ def replace_rows(move, rows):
     return all_rows
 
 
+@pytest.mark.slow  # enumeration tells the same law in CI
 @pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize(
     ("batch_size", "groups"), [*(pytest.param(size, 1, marks=pytest.mark.slow) for size in (2, 7)), (3, 2)]

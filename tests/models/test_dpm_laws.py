@@ -59,7 +59,7 @@ QUICK = [
     ("all rows", 1.5, LONG),
     ("one row a step", 1.5, ROWS),
     ("three clusters, one row a step", None, ROWS),
-    ("scir", None, ROWS),
+    pytest.param("scir", None, ROWS, marks=pytest.mark.slow),
 ]
 
 
@@ -80,6 +80,7 @@ def test_partitions_have_the_probabilities_of_their_enumeration(case, alpha, row
     assert_partitions(case, alpha, rows, 20, 500)
 
 
+@pytest.mark.slow  # `test_rows_that_come_in_parts` is in CI
 def test_rows_that_come_in_two_parts_have_the_partitions_of_all():
     settings = {"cluster_word_prior": PRIOR, "concentration": 1.5, "store_assignments": True}
     lengths = {"warm_up_fraction": 0.1, "n_steps": 1000, "n_draws": 450, "n_chains": 20}

@@ -87,7 +87,7 @@ def test_after_it_the_law_is_that_of_the_priors(passes, monkeypatch):
         assert_means(found, exact(*LARGER))
 
 
-@pytest.mark.parametrize(("power", "least"), [(0.5, 0.1), (1.15, 0.02)])
+@pytest.mark.parametrize(("power", "least"), [(0.5, 0.1), pytest.param(1.15, 0.02, marks=pytest.mark.slow)])
 def test_between_them_is_about_a_power_of_the_law(power, least, monkeypatch):
     """Its own conditional laws are a power of those of the model but for 7% (see `draw_place`)."""
     monkeypatch.setattr(_annealing, "heat", lambda *_: 1.0)

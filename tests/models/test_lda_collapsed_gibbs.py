@@ -75,7 +75,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, counts_in, mo
     assert_means(np.array(draws), exact)
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sampler", [_assignment_kernel, _assignments_in_jax])
 def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     copies, words, counts = 40_000, np.array([0, 2], np.int32), np.array([3, 1], np.int32)

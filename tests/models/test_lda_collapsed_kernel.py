@@ -147,14 +147,14 @@ BOUND = z_bound(15 + 24)
     ("num_topics", "form", "rate", "problems"),
     [
         (3, "dense", 0.9, 400),
-        (40, "dense", 0.9, 400),
-        (3, "sparse", 0.9, 400),
+        pytest.param(40, "dense", 0.9, 400, marks=pytest.mark.slow),
+        pytest.param(3, "sparse", 0.9, 400, marks=pytest.mark.slow),
         (40, "sparse", 0.9, 400),
         (40, "sparse", 8.0, 60),  # words of several visits
-        (3, 1, 0.9, 400),
+        pytest.param(3, 1, 0.9, 400, marks=pytest.mark.slow),
         (40, 0, 0.9, 400),
-        (40, 2, 0.9, 400),
-        (40, 31, 0.9, 400),
+        pytest.param(40, 2, 0.9, 400, marks=pytest.mark.slow),
+        pytest.param(40, 31, 0.9, 400, marks=pytest.mark.slow),
         (100, 15, 0.9, 200),
     ],
 )

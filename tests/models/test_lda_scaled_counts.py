@@ -176,6 +176,7 @@ def test_put_down_and_taken_up_is_bit_identical(method, gammas_on, cut):
     assert not np.array_equal(other.topics(), whole.topics())
 
 
+@pytest.mark.slow  # enumeration tells the same law in CI
 def test_expected_topics_are_the_mean_of_the_gammas_given_the_counts():
     """Of SCIR's moves, given all estimates of the counts: the mean over the noise of the moves."""
     rng, estimates = np.random.default_rng(1), []

@@ -51,6 +51,7 @@ def test_chains_from_far_starts_meet(problem):
     assert min(float(gd.diagnostics.ess(cell)) for cell in cells) > 50
 
 
+@pytest.mark.slow  # quadrature tells the same law in CI
 def test_short_runs_have_the_moments_of_a_long_one(problem):
     short = chains(*problem, np.full(NUM_TOPICS, 1 / NUM_TOPICS), SHORT, 21)
     long = chains(*problem, corner(3), LONG, 22)

@@ -66,6 +66,7 @@ def short_exact_gibbs():
 
 
 @pytest.mark.usefixtures("optimised")
+@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
 def test_short_run_agrees_with_exact_gibbs(each_form):
     exact = short_exact_gibbs()
     steps = 4000 if each_form == "host" else 2400  # which on a CPU take longer in JAX

@@ -22,11 +22,8 @@ from models.test_vmf_law import BATCHES, CASES
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-# Two kinds of mixtures, a prior of the directions; the compiled kernel's tests have the other cases.
-QUICK = {
-    "a Dirichlet process, directions with a prior",
-    "finite mixtures",
-}
+# The compiled kernel's tests have the other cases.
+QUICK = {"a Dirichlet process, directions with a prior"}
 MARKED = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CASES]
 
 SETTINGS = {

@@ -94,7 +94,10 @@ WELL = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param("SGHMC", marks=pytest.mark.slow), "SGNHT", "gSGRHMC"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("SGHMC", marks=pytest.mark.slow), pytest.param("SGNHT", marks=pytest.mark.slow), "gSGRHMC"],
+)
 def test_double_well(name):
     # The metric without its Gamma, or with the printed shift of 0.5, is 2% off and more.
     sampler, step = WELL[name]

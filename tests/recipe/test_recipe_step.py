@@ -87,7 +87,14 @@ def test_the_bias_is_that_of_the_draws(name):
     assert_means(along**2, 1 + sign * 0.3, slack=0.01)
 
 
-@pytest.mark.parametrize("name", ["mixed", "damped", pytest.param("damped, Euler's", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("mixed", marks=pytest.mark.slow),
+        "damped",
+        pytest.param("damped, Euler's", marks=pytest.mark.slow),
+    ],
+)
 def test_without_settings(name):
     # Euler's steps of a momentum have to be small.
     options = {"num_draws": 2000, "thin": 200 if "Euler" in name else 20, "num_chains": 32}

@@ -43,7 +43,7 @@ def assert_law(code, kernel, ladder, exact):
     assert_means(np.array(draws), np.array([row["mean"] for row in exact.values()]))
 
 
-@pytest.mark.parametrize("ladder", [(1.0,), (0.1, 0.5, 1.0)])
+@pytest.mark.parametrize("ladder", [pytest.param((1.0,), marks=pytest.mark.slow), (0.1, 0.5, 1.0)])
 @pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
 def test_samplers_have_the_law_of_enumeration(code, kernel, ladder):
     quantities = code.quantities.Quantities(code.exact.TINY)
