@@ -10,7 +10,7 @@ import numba
 from geodrift.kernels._threads import start_threads
 
 # Array expressions would become parallel loops of their own, which gain nothing here and compile for long.
-PRANGE_ALONE = dict.fromkeys(
+PRANGE_ALONE: Any = dict.fromkeys(
     ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
 ) | {"prange": True}
 

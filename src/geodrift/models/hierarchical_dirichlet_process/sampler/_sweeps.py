@@ -67,8 +67,8 @@ def _sweep_minibatch(
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
             # That of threads is unsigned, and the draws would be compiled once more for it.
-            group = np.int64(pair)
-            sweep_two_groups(group, phase, of_tokens, large, tables, doc_topic_prior, prior, of_parts, family)
+            index = np.int64(pair)
+            sweep_two_groups(index, phase, of_tokens, large, tables, doc_topic_prior, prior, of_parts, family)
     for row in numba.prange(num_rows):
         begin, end = places[row, 0], places[row, num_parts]
         for token in range(begin, end):

@@ -17,6 +17,8 @@ groups of a phase at once, each with another part (a Latin square: Yan, Xu and Q
 approximate, since all parts share :math:`N_k`; with the masses drawn it is an exact Gibbs sampler.
 """
 
+from typing import Any
+
 import numba
 import numpy as np
 from jaxtyping import Float, Int, UInt
@@ -87,8 +89,10 @@ def _sweep_minibatch(
             in_documents[row, topics[token]] += np.float32(1.0)
     for phase in range(num_sweeps * num_parts):
         for pair in numba.prange((num_parts + 1) // 2):
+            # That of threads is unsigned, and the draws would be compiled once more for it.
+            index: Any = np.int64(pair)
             sweep_two_groups(
-                np.int64(pair),  # that of threads is unsigned: the draws would be compiled once more for it
+                index,
                 phase,
                 places,
                 token_words,
