@@ -57,7 +57,8 @@ def what_travels(request, monkeypatch):
     [
         (8, {}, 600),
         (8, {"learn_doc_topic_prior": "asymmetric", "sweeps": 2}, 600),
-        (5, {"n_topics": 300}, 600),  # two bytes an assignment, and a pair of one group
+        # Two bytes an assignment, and a pair of one group.
+        pytest.param(5, {"n_topics": 300}, 600, marks=pytest.mark.slow),
         (1, {"batch_size": 2000}, 600),
         (5, {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2}, 40),
         pytest.param(8, {"n_topics": 300}, 300, marks=pytest.mark.slow),

@@ -102,7 +102,7 @@ def test_partitions_have_the_probabilities_of_their_enumeration_in_long_runs(cas
     assert_partitions(case, alpha, ROWS, 24, 3000)
 
 
-@pytest.mark.parametrize("method", ["gibbs", "scir"])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("scir", marks=pytest.mark.slow)])
 def test_weights_and_clusters_give_the_next_word_its_probability(method):
     alpha = 1.5
     draws = draws_of(ROWS, 10, 500, concentration=alpha, method=method, batch_size=4)

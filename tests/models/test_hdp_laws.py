@@ -30,7 +30,7 @@ def one_thread():
     numba.set_num_threads(number)
 
 
-@pytest.fixture(params=["all large", "small ones"])
+@pytest.fixture(params=[pytest.param("all large", marks=pytest.mark.slow), "small ones"])
 def large(request, monkeypatch):
     """Whether some topics are small: of few topics all are large."""
     if request.param == "small ones":

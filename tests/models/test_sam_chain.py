@@ -87,7 +87,7 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
         ("gsgnht", "kept", "host"),
         pytest.param("gsgnht", "fresh", "host", marks=pytest.mark.slow),
         ("gmc-gibbs", "kept", "host"),
-        ("sggmc", "kept", "jax"),
+        pytest.param("sggmc", "kept", "jax", marks=pytest.mark.slow),
         ("gsgnht", "kept", "jax"),
         pytest.param("gsgnht", "fresh", "jax", marks=pytest.mark.slow),
     ],

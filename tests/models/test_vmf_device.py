@@ -156,6 +156,7 @@ def test_a_row_has_columns_above_its_level_in_proportion_to_exp_of_its_score():
     assert (np.abs(seen - p) <= z_bound(6) * np.sqrt(p * (1 - p) / number)).all()
 
 
+@pytest.mark.slow  # that of counts does in CI
 def test_an_estimator_finds_clusters_on_a_device(device):
     rng = np.random.default_rng(8)
     z = rng.integers(4, size=600)
