@@ -9,6 +9,8 @@ import jaxtyping
 import numba
 import pytest
 
+from one_compiler import compile_in_one_process
+
 jax.config.update("jax_enable_x64", True)
 
 os.environ["COLUMNS"] = "80"  # one width of text, whatever terminal tests are started from
@@ -28,6 +30,7 @@ def _njit_below_wrappers(function=None, **options):
 
 
 numba.njit = _njit_below_wrappers
+compile_in_one_process()
 
 
 @pytest.fixture

@@ -274,7 +274,7 @@ def test_control_c_keeps_a_run_that_resumes_to_the_same_draws(geodrift_cli, inpu
     assert np.array_equal(*(geodrift.load(tmp_path / name).stacked("topics") for name in ("r", "straight")))
 
 
-@pytest.mark.parametrize("method", ["scir", "sgrld"])
+@pytest.mark.parametrize("method", [pytest.param("scir", marks=pytest.mark.slow), "sgrld"])
 def test_other_methods_fit_and_export(geodrift_cli, inputs, tmp_path, method):
     path = tmp_path / "r"
     options = ["--topics=3", "--steps=60", "--batch-size=10", "--method", method]

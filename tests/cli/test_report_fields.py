@@ -36,6 +36,7 @@ def run(geodrift_cli, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_report_tells_titles_texts_and_times(geodrift_cli, run):
     records = list(texts(60))
     report = models.report(run)

@@ -15,7 +15,7 @@ from geodrift.models.kit import damage_of_run
 OF_MODELS = ("vocabulary.txt", "document-frequencies.npy", "draws.zarr/posterior/topics/c", "checkpoint")
 
 
-@pytest.fixture(scope="module", params=["lda", "sam"])
+@pytest.fixture(scope="module", params=["lda", pytest.param("sam", marks=pytest.mark.slow)])
 def runs(request, inputs, tmp_path_factory):
     """Two runs of a model, of several chunks; the second has another seed."""
     from geodrift import cli

@@ -64,6 +64,7 @@ def _first(scheme, key, axes):
     return draw_batch(key, count, data, batching, epoch_blocks(key, count, batching))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["blocks", pytest.param("epochs", marks=pytest.mark.slow)])
 def test_rows_are_shuffled_before_blocks_are_cut(scheme):
     """Data often come sorted: the neighbours of a block must be any two rows, each pair as likely."""
@@ -225,7 +226,8 @@ def memory_mapped(tmp_path):
     return HostData({name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in DATA})
 
 
-@pytest.mark.parametrize("kind", [pytest.param("host", marks=pytest.mark.slow), "stream"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["host", "stream"])
 def test_fed_runs_have_the_right_law(kind, tmp_path):
     options = {
         "num_draws": 600,
@@ -271,7 +273,14 @@ def sources(tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", ["host", "iterator", "loader", "rows", "blocks", "epochs"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "host",
+        "rows",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iterator", "loader", "blocks", "epochs")),
+    ],
+)
 def test_resumed_run_has_the_same_bits(kind, tmp_path, monkeypatch):
     # Chunks of three steps: a draw of five steps is cut in the middle.
     monkeypatch.setattr("geodrift.driver._feed._CHUNK_STEPS", 3)

@@ -285,6 +285,7 @@ def test_gammas_on_the_posterior_from_minibatches():
         assert_means(moments, np.concatenate([a, expected]), comparisons=12)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("form", [pytest.param("prior", marks=pytest.mark.slow), "posterior"])
 def test_expanded_mean_posterior_from_minibatches(form):

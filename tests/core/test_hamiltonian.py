@@ -39,7 +39,11 @@ BANANA_MOMENTS = np.array([0, -0.9327961391, 1.0688154437, 2.5, 0.1473520967, 0.
 
 @pytest.mark.parametrize(
     "kind",
-    ["HMC", "HMC without settings", "RMHMC", pytest.param("RMHMC without settings", marks=pytest.mark.slow)],
+    [
+        "HMC",
+        "HMC without settings",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("RMHMC", "RMHMC without settings")),
+    ],
 )
 def test_banana(kind):
     sampler = {

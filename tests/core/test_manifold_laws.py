@@ -384,6 +384,7 @@ def mean_squares(draws, basis):
     return DATA_SIZE * np.mean(along**2, axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 def test_rotations_from_minibatches():
     # At S = U diag(s) V' the posterior of R = U'xV is exp(sum s_i R_ii): by quadrature over rotation vectors,
     # whose Haar measure is (1 - cos w) / w^2.

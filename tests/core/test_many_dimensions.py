@@ -80,6 +80,7 @@ def test_the_curvature_of_a_normal_is_its_factor():
     assert left.min() > 0.4  # of 0.05
 
 
+@pytest.mark.slow
 @dims
 def test_a_normal_with_wide_and_narrow_directions(dim):
     rng = np.random.default_rng(2)

@@ -43,7 +43,7 @@ def assert_right(values, mean, covariance, error=5.0):
     assert np.max(np.abs(found.var(axis=0) / deviations**2 - 1) * np.sqrt(np.maximum(spread, 10) / 2)) < error
 
 
-@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize("rotated", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(("dim", "widest"), [(2, 1e3), (30, 1e3)])
 def test_a_normal_of_any_scales(dim, widest, rotated):
     factor, mean, covariance = normal(dim, widest, rotated)
@@ -110,6 +110,7 @@ def test_no_climb_arrives_among_bumps():
             assert not found.arrived or found.position[0] < 5
 
 
+@pytest.mark.slow
 def test_rounding_is_no_mode():
     draws = sampled(
         log_density_of_shares,
@@ -142,6 +143,7 @@ def test_a_run_goes_on_to_the_same_draws(tmp_path):
     assert np.array_equal(whole.position, later.position)
 
 
+@pytest.mark.slow
 def test_chains_do_not_depend_on_their_number():
     draws = [sampled(lambda x: -0.5 * jnp.sum(x**2), 3, num_draws=20, num_chains=n) for n in (1, 6)]
     assert np.array_equal(draws[0].position[0], draws[1].position[0])
@@ -181,6 +183,7 @@ def log_prior(b):
     return -0.5 * jnp.sum(b**2) / 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param("SGHMC", marks=pytest.mark.slow), "SGNHT", pytest.param("SGLD", marks=pytest.mark.slow)],

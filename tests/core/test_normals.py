@@ -31,7 +31,9 @@ def sampler_of(name, manifold, reuse_batch):
 
 
 @pytest.mark.parametrize("reuse_batch", [True, False])
-@pytest.mark.parametrize("name", ["SGLD", "BAOAB", "liu"])
+@pytest.mark.parametrize(
+    "name", ["SGLD", *(pytest.param(name, marks=pytest.mark.slow) for name in ("BAOAB", "liu"))]
+)
 def test_a_draw_is_that_of_normals_drawn_one_by_one(name, reuse_batch, monkeypatch):
     manifold, initial = STARTS["two leaves"]
     data = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)

@@ -38,7 +38,7 @@ def regression(x, y, by_subsample=False):
             numpyro.sample("y", dist.Normal(x @ weights + share * offsets.sum(), scale), obs=y)
 
 
-@pytest.mark.parametrize("by_subsample", [True, False])
+@pytest.mark.parametrize("by_subsample", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_density_is_that_of_numpyro(by_subsample):
     target = from_numpyro(regression, X, Y, by_subsample=by_subsample)
     position = jax.tree.map(lambda x: x + 0.1, target.initial(KEY))

@@ -98,6 +98,7 @@ def test_host_move_has_the_noncentral_chi_square_law_at_length():
     assert_uniform(samples, GRID)
 
 
+@pytest.mark.slow
 def test_jax_move_has_the_same_law_as_the_host_move():
     h = 0.3
     a, nc = (np.array(column)[:, None] for column in zip(*GRID, strict=True))

@@ -40,6 +40,7 @@ def run(sampler, data=None, batch_size=None, draws=200):
     return gd.sample(KEY, sampler, data, batch_size=batch_size, initial=jnp.array([-3.0]), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "kind",

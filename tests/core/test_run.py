@@ -510,6 +510,7 @@ def test_keys_are_used_once():
     assert len(done.stdout.splitlines()) == len(SAMPLERS)
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_draws(monkeypatch):
     """Chunks of a few draws do not hold the room of a full one: all in all three copies of the draws."""
     monkeypatch.setattr("geodrift.driver._pace.CHUNK_SECONDS", 1e-3)

@@ -195,6 +195,7 @@ def test_thermostat_of_each_coordinate_damps_and_heats_exactly(variance):
     np.testing.assert_allclose(end.velocity, decay * v + np.sqrt(strength) * white, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_thermostat_of_each_coordinate_absorbs_noise_that_differs():
     # One thermostat for all settles at the mean of the variances: hot where V is 40, cold where it is 0.
     scales = jnp.array([0.5, 1.0, 2.0])
@@ -353,7 +354,7 @@ def test_bias_of_sgrhmc_falls_as_its_order_says(composition, order, steps, chain
     assert abs(biases[0]) > error  # one order less would be seen
 
 
-@pytest.mark.parametrize("alpha", [1.5, 3.0])
+@pytest.mark.parametrize("alpha", [1.5, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_sgrhmc_mirrors_position_and_momentum(alpha):
     """Gamma(alpha, 1) in the chart theta > 0 with G^-1 = theta."""
     metric = ExpandedMean()

@@ -40,6 +40,7 @@ def test_a_tenth_is_seen_with_enough_draws():
     assert abs(seen.bias[1] - (1 / 0.95 - 1)) < 4 * seen.bias_error[1] + 0.003
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_chains():
     # Over many keys the differences of an unbiased sampler have unit variance in units of their error.
     sampler = gd.samplers.GMC(NORMAL, Euclidean(1), 0.8, num_steps=2)
@@ -65,6 +66,7 @@ def test_a_schedule_is_halved_in_its_own_time():
     np.testing.assert_allclose(halved.reshape(40, 2).sum(axis=1), jax.vmap(schedule)(counts))
 
 
+@pytest.mark.slow
 def test_ratio_is_that_of_the_formula():
     size, batch, h, friction = 4000, 100, 0.01, 5.0
     data = jnp.array([1.0, 3.0]) * jax.random.normal(KEY, (size, 2))

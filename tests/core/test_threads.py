@@ -33,7 +33,7 @@ def run(**variables: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     ("variables", "spin", "left"),
-    [({}, "1000", "None"), ({"GOMP_SPINCOUNT": "77"}, "77", "77")],
+    [({}, "1000", "None"), pytest.param({"GOMP_SPINCOUNT": "77"}, "77", "77", marks=pytest.mark.slow)],
     ids=["default", "chosen"],
 )
 def test_threads_spin_briefly_unless_told_otherwise(variables: dict, spin: str, left: str) -> None:

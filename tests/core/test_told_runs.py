@@ -12,9 +12,7 @@ QUICK = {
     "SGLD, step too large for one direction",
     "SGLD, step too large, sphere",
     "SGLD, few draws of a slow chain",
-    "SGHMC, one mode each",
     "HMC, step too large, banana",
-    "SGLD, product",
     "SGHMC, a long step, whose positions are right",
     "GMC",
 }

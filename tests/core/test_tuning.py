@@ -112,7 +112,12 @@ def make(kind, estimator, manifold, num_steps=1):
 
 
 @pytest.mark.parametrize(
-    ("kind", "num_steps"), [(SGGMC, 5), pytest.param(GSGNHT, 5, marks=pytest.mark.slow), (SGLD, 15)]
+    ("kind", "num_steps"),
+    [
+        (SGGMC, 5),
+        pytest.param(GSGNHT, 5, marks=pytest.mark.slow),
+        pytest.param(SGLD, 15, marks=pytest.mark.slow),
+    ],
 )
 def test_badly_scaled_gaussian(kind, num_steps, capsys):
     # A first-order sampler takes 1 / (h least) = 12.5 times the condition in steps: ten times less of it.
@@ -146,6 +151,7 @@ def vmf_case(d, noise_variance, size=200, batch=50):
     return estimator, jnp.asarray(data), batch, total / np.linalg.norm(total), mean, sd
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("kind", "d", "noise_variance", "settings"),

@@ -97,6 +97,7 @@ def log_prior(slopes):
     return -0.5 * jnp.sum(slopes**2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("kind", [SGLD, pytest.param(SGRHMC, marks=pytest.mark.slow)])
 def test_minibatches_in_a_metric(kind, regression):

@@ -40,7 +40,9 @@ def covariance(case, h, noise=None, states=True):
     return covariance
 
 
-@pytest.mark.parametrize("noise", [None, NOISE], ids=["exact gradient", "noise subtracted"])
+@pytest.mark.parametrize(
+    "noise", [pytest.param(None, marks=pytest.mark.slow), NOISE], ids=["exact gradient", "noise subtracted"]
+)
 @pytest.mark.parametrize("case", LINEAR, ids=lambda case: case.name)
 def test_the_step_has_the_covariance_of_the_scheme(case, noise):
     h = 0.1 if case.overdamped else 0.3

@@ -18,10 +18,8 @@ from law_checks import z_bound
 ROWS = [row for row in rows() if not row.reason]
 # One of each kind that is judged in its own way, and of each kind of space, in seconds.
 FAST = [
-    "GMC on von Mises-Fisher, concentration 4, Sphere(3)",
     "SGLD on double well t^4 - 2 t^2, Euclidean(1)",
     "GMC on double well t^4 - 2 t^2, Euclidean(1)",
-    "GSGNHT on direction and offset, Sphere(3) x Euclidean(2)",
 ]
 # Samplers that no row can judge, and why.
 WITHOUT_ROWS = {

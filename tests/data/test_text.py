@@ -81,6 +81,7 @@ def test_every_form_of_input_gives_the_same_corpus(folder, tmp_path):
         assert dense_by_word(corpus) == reference
 
 
+@pytest.mark.slow
 def test_directory_built_by_a_pool_equals_the_one_in_memory(folder, tmp_path):
     options = TextOptions(min_df=1, max_df=1.0)
     sources = find_sources([folder, folder / "0.txt"])

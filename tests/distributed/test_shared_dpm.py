@@ -49,6 +49,7 @@ def test_what_three_processes_left_one_and_two_go_on_with():
         assert_same((whole[0][2:], whole[1]), other)
 
 
+@pytest.mark.slow
 def test_four_processes_have_the_law_of_enumeration():
     """Partitions of four rows, under a concentration that is learnt."""
     law = dpm_law()

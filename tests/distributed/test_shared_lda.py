@@ -151,6 +151,7 @@ def test_of_a_large_minibatch_a_process_reads_its_own_rows_and_counts_travel():
         assert 0.8 < received / (8 * (counts_of_step + topics_of_step)) < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("what_travels")
 @pytest.mark.parametrize(
     "what_travels", ["counts travel", pytest.param("draws travel", marks=pytest.mark.slow)], indirect=True

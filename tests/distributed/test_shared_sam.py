@@ -19,7 +19,12 @@ def of_chain(corpus, team=None, **settings):
 
 
 @pytest.mark.parametrize(
-    ("size", "settings"), [(3, {}), (2, {"latents": "fresh", "batch_size": 3}), (2, {"method": "gmc-gibbs"})]
+    ("size", "settings"),
+    [
+        (3, {}),
+        (2, {"latents": "fresh", "batch_size": 3}),
+        pytest.param(2, {"method": "gmc-gibbs"}, marks=pytest.mark.slow),
+    ],
 )
 def test_any_number_of_processes_has_the_bits_of_one(size, settings):
     corpus = Corpus.from_matrix(counts(60, 40))

@@ -39,8 +39,12 @@ def of_chain(rows, team=None, steps=STEPS, restored=None, **settings):
 @pytest.mark.parametrize(
     ("sparse", "settings"),
     [
-        (False, {"cluster_groups": 8, "batch_size": 150}),
-        (False, {"cluster_groups": 3, "number_prior": "Dirichlet process", "weight_prior": 20.0}),
+        pytest.param(False, {"cluster_groups": 8, "batch_size": 150}, marks=pytest.mark.slow),
+        pytest.param(
+            False,
+            {"cluster_groups": 3, "number_prior": "Dirichlet process", "weight_prior": 20.0},
+            marks=pytest.mark.slow,
+        ),
         (False, {"cluster_groups": 8, "n_clusters": 20, "background": 5.0, "batch_size": 150}),
         (True, {"cluster_groups": 4, "shared_concentration": True, "background": 5.0}),
     ],
@@ -61,6 +65,7 @@ def test_what_three_processes_left_one_goes_on_with(vectors):
     assert_same((whole[0][2:], whole[1]), of_chain(vectors, restored=half, **settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "law"),
     [

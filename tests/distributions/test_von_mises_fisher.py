@@ -74,6 +74,7 @@ def test_float32_accuracy_is_as_documented(dim):
     assert _errors(a, [e for e, k in zip(length, keep, strict=True) if k]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_second_derivative_of_the_mean_resultant_length():
     with mpmath.workdps(50):
 
@@ -247,7 +248,10 @@ def test_a_concentration_that_is_not_finite_ends_and_shows_in_the_draw():
 # ----------------------------------------------------------------------------- fit and density
 
 
-@pytest.mark.parametrize(("dim", "concentration"), [(2, 3.0), (3, 1e6), (40, 100.0), (3000, 6e3)])
+@pytest.mark.parametrize(
+    ("dim", "concentration"),
+    [(2, 3.0), (3, 1e6), (40, 100.0), pytest.param(3000, 6e3, marks=pytest.mark.slow)],
+)
 def test_fit_recovers_the_law(dim, concentration):
     n = 2000
     mean = _mean_direction(dim, jnp.float64)

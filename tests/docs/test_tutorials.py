@@ -22,6 +22,7 @@ LONG = (
     "how-to/check-a-run.md",
     "how-to/sample-a-network.md",
     "how-to/sample-a-numpyro-model.md",
+    "tutorials/sphere.md",
 )
 
 
@@ -76,6 +77,7 @@ def test_the_page_on_records_is_sure_of_its_groups_and_unsure_of_few_records():
     assert together[~same].mean() < 0.1
 
 
+@pytest.mark.slow
 def test_the_page_on_vectors_is_surer_of_rows_that_are_of_their_cluster_s_digit():
     names, _ = run_page("tutorials/vectors.md")
     count, sure, right = (names[name] for name in ("count", "sure", "right"))

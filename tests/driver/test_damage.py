@@ -76,6 +76,7 @@ def assert_told(error, path):
     assert str(path) in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_any_damage_is_told_or_harmless_and_loses_nothing(two_runs, quiet, tmp_path, every):
     """Reading, resuming and repairing, for every kind of damage to every file, or for a tenth of them."""

@@ -93,7 +93,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
-@kinds
+@one_kind
 def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
     """Twice in the midst of it, then, started again, once more before it can have done anything."""
     run, pauses = tmp_path / "run", random.Random(kind)
@@ -127,6 +127,7 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     assert_same(finish(kind, run), straight[kind])
 
 
+@pytest.mark.slow
 @one_kind
 def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_path):
     with geodrift.load(run).locked():

@@ -90,7 +90,14 @@ def assert_draws_of_steps(run, fresh, total):
 
 
 @pytest.mark.parametrize("of_a_state", [0.0, 0.2])
-@pytest.mark.parametrize(("later", "chains"), [(2 / 3, 1), (2 / 3, 2), (1.3, 1), (1.3, 2), (1.0, 1)])
+@pytest.mark.parametrize(
+    ("later", "chains"),
+    [
+        (2 / 3, 1),
+        (1.3, 2),
+        *(pytest.param(*other, marks=pytest.mark.slow) for other in ((2 / 3, 2), (1.3, 1), (1.0, 1))),
+    ],
+)
 def test_steps_that_change_their_pace_after_the_pilot_take_the_time(
     paced_run, quiet, clock, later, chains, of_a_state
 ):
@@ -148,7 +155,9 @@ def test_where_a_pilot_has_taken_all_but_a_second_the_end_alone_is_made_anew(clo
     assert ends == [600, 180]
 
 
-@pytest.mark.parametrize("later", [0.7, 0.95, 1.05, 1.5])
+@pytest.mark.parametrize(
+    "later", [0.7, *(pytest.param(pace, marks=pytest.mark.slow) for pace in (0.95, 1.05)), 1.5]
+)
 @pytest.mark.parametrize("seconds", [20.0, SECONDS])
 def test_steps_that_change_their_pace_in_warm_up_change_the_end_alone(
     paced_run, quiet, clock, later, seconds
@@ -175,7 +184,7 @@ class Killed(BaseException):
     """Stands for the end of the process: nothing may catch it and go on."""
 
 
-@pytest.mark.parametrize("chains", [1, 2])
+@pytest.mark.parametrize("chains", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
     ("after", "known"), [(1, False), (500, True)], ids=["before a checkpoint", "after one"]
 )

@@ -252,6 +252,7 @@ def test_a_chain_that_fails_leaves_the_last_checkpoint_and_says_why(make_run, qu
     np.testing.assert_array_equal(stored, reference_draws(50, 2)["topics"][:, :5])
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_draws_is_one_file_and_a_larger_draw_is_one_of_its_own(make_run, quiet):
     """A draw of 40 bytes does not make a file, and a large one is not cut."""
     run, chains = make_run("small")

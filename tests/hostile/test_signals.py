@@ -109,6 +109,7 @@ def test_a_line_and_nothing_half_written(tmp_path, code, number):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM],
@@ -127,6 +128,7 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "options"),
     [
@@ -158,6 +160,7 @@ def test_a_long_fit_ends_at_once_while_its_steps_are_timed(tmp_path, number, opt
     assert "\n3 steps, " in err
 
 
+@pytest.mark.slow
 def test_processes_that_read_end_with_the_command(tmp_path):
     """Ctrl-C of a terminal goes to all of them, SIGKILL to the first alone."""
     for i in range(2):

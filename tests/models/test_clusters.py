@@ -53,7 +53,7 @@ def test_expected_distance_is_the_mean_of_the_definition(loss):
         assert expected_distance(compacted, partition, loss) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", DISTANCES)
+@pytest.mark.parametrize("loss", [pytest.param("vi", marks=pytest.mark.slow), "binder"])
 def test_point_partition_is_the_best_of_all_partitions(loss):
     every, distance, found = list(partitions(6)), DISTANCES[loss], 0
     for seed in range(25):

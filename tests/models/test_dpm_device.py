@@ -30,6 +30,7 @@ def device(monkeypatch):
     monkeypatch.setattr(_sampler, "ONE_BY_ONE", 0)
 
 
+@pytest.mark.slow
 @many_steps
 @pytest.mark.parametrize(
     "case", [next(iter(CASES)), *(pytest.param(name, marks=pytest.mark.slow) for name in list(CASES)[1:])]

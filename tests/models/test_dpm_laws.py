@@ -55,8 +55,8 @@ CASES = {
 
 
 QUICK = [
-    ("all rows", None, ROWS),
-    ("all rows", 1.5, LONG),
+    pytest.param("all rows", None, ROWS, marks=pytest.mark.slow),
+    pytest.param("all rows", 1.5, LONG, marks=pytest.mark.slow),
     ("one row a step", 1.5, ROWS),
     ("three clusters, one row a step", None, ROWS),
     pytest.param("scir", None, ROWS, marks=pytest.mark.slow),
@@ -120,7 +120,7 @@ def test_weights_and_clusters_give_the_next_word_its_probability(method):
     assert_means(np.array(found), expected)
 
 
-@pytest.mark.parametrize(("method", "size"), [("gibbs", 5), ("scir", 12)])
+@pytest.mark.parametrize(("method", "size"), [("gibbs", 5), pytest.param("scir", 12, marks=pytest.mark.slow)])
 def test_rows_that_say_nothing_are_seated_as_in_a_chinese_restaurant(method, size):
     """The law of the number of clusters, and of the share of the largest, of 12 rows without words."""
     rows, alpha = np.zeros((12, 3)), 0.8

@@ -94,6 +94,7 @@ def test_partitions_have_the_posterior_s_probabilities(counts, settings):
     assert_means(values, np.array(expected))
 
 
+@pytest.mark.slow
 def test_words_that_say_nothing_leave_the_prior():
     """With one word in the vocabulary every partition has the same likelihood."""
     alpha, gamma, lengths = 1.2, 2.0, [6, 4, 5]
@@ -197,6 +198,7 @@ def test_large_topics_come_first_and_fill_vectors():
     assert np.array_equal(bits, table.word_topic[:, table.large :] > 0)
 
 
+@pytest.mark.slow
 def test_more_topics_than_two_bytes_name_are_refused(monkeypatch):
     monkeypatch.setattr(_gibbs, "MOST_TOPICS", 6)
     chain = Chain(MatrixCorpus(sp.csr_matrix(COUNTS)), Settings(weight_concentration=1e3), seed=0)

@@ -150,9 +150,9 @@ BOUND = z_bound(15 + 24)
         pytest.param(40, "dense", 0.9, 400, marks=pytest.mark.slow),
         pytest.param(3, "sparse", 0.9, 400, marks=pytest.mark.slow),
         (40, "sparse", 0.9, 400),
-        (40, "sparse", 8.0, 60),  # words of several visits
+        pytest.param(40, "sparse", 8.0, 60, marks=pytest.mark.slow),  # words of several visits
         pytest.param(3, 1, 0.9, 400, marks=pytest.mark.slow),
-        (40, 0, 0.9, 400),
+        pytest.param(40, 0, 0.9, 400, marks=pytest.mark.slow),
         pytest.param(40, 2, 0.9, 400, marks=pytest.mark.slow),
         pytest.param(40, 31, 0.9, 400, marks=pytest.mark.slow),
         (100, 15, 0.9, 200),

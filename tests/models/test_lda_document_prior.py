@@ -51,6 +51,7 @@ def expectations(symmetric):
     return np.concatenate([[p @ f(alpha[:, 0]) for f in STATISTICS], together])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn", [pytest.param("symmetric", marks=pytest.mark.slow), "asymmetric"])
 def test_alpha_and_assignments_have_their_joint_law(learn):
     settings = Settings(

@@ -82,6 +82,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatc
     assert_means(np.array(draws), exact())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device", "optimised")
 def test_the_first_steps_have_the_law_of_the_larger_priors(monkeypatch):
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
@@ -161,6 +162,7 @@ def test_counts_are_those_of_the_assignments_while_documents_join_and_later(form
     assert redraw._cache_size() == programs  # a step compiles nothing
 
 
+@pytest.mark.slow
 def test_bits_depend_on_neither_the_devices_nor_the_blocks():
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
     told = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}

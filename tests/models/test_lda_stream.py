@@ -18,6 +18,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 def test_a_stream_of_known_size_has_the_law_of_its_documents():
     """A corpus of three documents in an endless stream, one at a time, told that they are three."""
     _, p, in_words = problem.posterior()

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from models import mixture_device_program
 
 ROUNDED = ("vectors.kappa", "vectors.resultants", "vectors.squares")  # sums, by other instructions
 
 
+@pytest.mark.slow
 def test_devices_that_share_the_rows_draw_what_one_draws(tmp_path):
     """In the precision of a user's program."""
     found = []

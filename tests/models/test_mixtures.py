@@ -49,7 +49,12 @@ THREE = (np.array([0.7, 0.5, -0.1]), np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1]
 
 @pytest.mark.parametrize(
     ("projection", "gram", "concentration", "alpha"),
-    [(*TWO, 8.0, 1.0), (*TWO, 40.0, 3.0), (*THREE, 6.0, 1.0), (*THREE, 30.0, 2.5)],
+    [
+        pytest.param(*TWO, 8.0, 1.0, marks=pytest.mark.slow),
+        (*TWO, 40.0, 3.0),
+        (*THREE, 6.0, 1.0),
+        pytest.param(*THREE, 30.0, 2.5, marks=pytest.mark.slow),
+    ],
     ids=["K=2 flat prior", "K=2", "K=3 flat prior", "K=3"],
 )
 @pytest.mark.usefixtures("each_form")

@@ -66,7 +66,8 @@ def short_exact_gibbs():
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("each_form", ["host", "jax"], indirect=True)
 def test_short_run_agrees_with_exact_gibbs(each_form):
     exact = short_exact_gibbs()
     steps = 4000 if each_form == "host" else 2400  # which on a CPU take longer in JAX
@@ -88,7 +89,7 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
         pytest.param("gsgnht", "fresh", "host", marks=pytest.mark.slow),
         ("gmc-gibbs", "kept", "host"),
         pytest.param("sggmc", "kept", "jax", marks=pytest.mark.slow),
-        ("gsgnht", "kept", "jax"),
+        pytest.param("gsgnht", "kept", "jax", marks=pytest.mark.slow),
         pytest.param("gsgnht", "fresh", "jax", marks=pytest.mark.slow),
     ],
 )

@@ -47,6 +47,7 @@ def test_posterior_means_of_a_small_problem_with_mixtures_in_jax():
     assert_means(np.array(draws), law.expected)
 
 
+@pytest.mark.slow
 def test_the_host_takes_up_what_a_device_has_put_down(monkeypatch):
     settings = Settings(**SETTINGS, batch_size=20)
     on_host = Chain(planted()[0], settings, seed=2)

@@ -87,6 +87,7 @@ def test_log_perplexity_of_two_topics_against_quadrature():
     np.testing.assert_allclose(ours, exact, atol=0.02)
 
 
+@pytest.mark.slow
 def test_annealed_log_perplexity_where_prior_draws_fail():
     """Two topics at kappa = 3,000: the likelihood's narrow part of the simplex is resolved by quadrature."""
     rng = np.random.default_rng(8)

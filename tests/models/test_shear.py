@@ -77,6 +77,7 @@ def test_documents_stay_and_sums_follow(form):
     np.testing.assert_allclose(curvature, statistics.curvature, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 def test_sums_do_not_drift_from_their_documents():
     """Hundreds of passes with shear moves: an error that was sheared along would have grown without bound."""

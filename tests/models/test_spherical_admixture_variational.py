@@ -254,7 +254,7 @@ def _fit(method, form, vectors, hyperparameters):
         pytest.param("stochastic", "tied", marks=pytest.mark.slow),
         ("stochastic", "untied"),
         ("published", "tied"),
-        ("published stochastic", "tied"),
+        pytest.param("published stochastic", "tied", marks=pytest.mark.slow),
     ],
 )
 def test_planted_topics_and_mixtures_are_recovered(method, form):

@@ -131,6 +131,7 @@ def test_a_chain_that_is_taken_up_goes_on_to_the_same_bits(name, device):
         np.testing.assert_array_equal(drawn[0][key], drawn[1][key], err_msg=key)
 
 
+@pytest.mark.slow
 def test_rows_that_no_device_has_room_for_are_drawn_alike(device, monkeypatch):
     states = []
     for fits in (True, False):

@@ -282,6 +282,7 @@ ZERO_ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_types")
 def test_scikit_learn_accepts_the_estimator():
     estimator = VonMisesFisherMixture(2, normalise=True, n_passes=4, n_draws=2, n_chains=1)

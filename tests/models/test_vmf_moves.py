@@ -77,6 +77,7 @@ def finite(number, rows):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(["process", "finite mixtures"]))
 def test_the_number_of_clusters_has_its_prior_where_rows_say_nothing(name):
     rows = host_sample(np.random.default_rng(0), np.zeros((30, 3)))

@@ -94,6 +94,7 @@ WELL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param("SGHMC", marks=pytest.mark.slow), pytest.param("SGNHT", marks=pytest.mark.slow), "gSGRHMC"],
@@ -126,6 +127,7 @@ def test_bias_halves_with_the_step(name):
     assert abs(biases[0] - 2 * biases[1]) < 4 * np.hypot(errors[0], 2 * errors[1]) + 0.003
 
 
+@pytest.mark.slow
 def test_low_rank_noise_that_moves_with_the_position():
     # U U^T beside a number: Gamma is needed, by 20% of the variance and more.
     def diffusion(t):

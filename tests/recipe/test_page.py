@@ -24,6 +24,7 @@ def page():
     return names, printed, blocks
 
 
+@pytest.mark.slow
 def test_a_sampler_of_ones_own_takes_fifteen_lines_and_has_the_law(page):
     names, _, blocks = page
     lines = [line for line in blocks[0].splitlines() if line.strip() and "import" not in line]

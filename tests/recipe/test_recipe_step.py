@@ -69,7 +69,7 @@ def test_the_linear_step_is_the_sampler_s(name):
     np.testing.assert_allclose(np.cov(ends.T) / scale, noise / scale, atol=5 * (2 / 1e5) ** 0.5)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", ["mixed", "damped", pytest.param("damped, Euler's", marks=pytest.mark.slow)])
 def test_the_bias_is_that_of_the_draws(name):
     at = LinearStep(frozen(KEY, SAMPLERS[name](0.1), jnp.zeros(2)), COVARIANCE, NONE, NONE)
     h = at.largest(0.3, 0.5)
@@ -87,6 +87,7 @@ def test_the_bias_is_that_of_the_draws(name):
     assert_means(along**2, 1 + sign * 0.3, slack=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -44,7 +44,7 @@ def assert_law(code, kernel, ladder, exact):
 
 
 @pytest.mark.parametrize("ladder", [pytest.param((1.0,), marks=pytest.mark.slow), (0.1, 0.5, 1.0)])
-@pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
+@pytest.mark.parametrize("kernel", ["Collapsed", pytest.param("Uncollapsed", marks=pytest.mark.slow)])
 def test_samplers_have_the_law_of_enumeration(code, kernel, ladder):
     quantities = code.quantities.Quantities(code.exact.TINY)
     exact = code.exact.means(quantities, code.exact.every_assignment(code.exact.TINY))

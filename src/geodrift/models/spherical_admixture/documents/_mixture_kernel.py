@@ -42,7 +42,8 @@ def _force(
     size = theta.shape[0]
     # Row by row, so that the inner loop is not a sum: it vectorises without reordering floating-point sums,
     # which would make the bits depend on how the compiler inlined this function.
-    force[:] = 0.0
+    for i in range(size):
+        force[i] = 0.0
     for j in range(size):
         weight = theta[j]
         for i in range(size):
@@ -153,6 +154,13 @@ def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.u
     return 0.5 * energy, stream
 
 
+@numba.njit(cache=True, error_model="numpy")
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    """As ``target[:] = source``, which compiles for seconds: an error's text is compiled with it."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
 def _draw_mixtures(
     mixtures: np.ndarray,
     projections: np.ndarray,
@@ -182,8 +190,8 @@ def _draw_mixtures(
             kinetic, stream = _draw_velocity(velocity, stream)
             jitter, stream = uniform(stream)
             length = step_sizes[s] * (1.0 + STEP_JITTER * (2.0 * jitter - 1.0))
-            proposal[:] = theta
-            new_force[:] = force
+            _copy(theta, proposal)
+            _copy(force, new_force)
             dot, norm = _trajectory(
                 proposal, new_force, velocity, projection, gram, concentration, prior, length, num_leapfrog
             )
@@ -195,14 +203,14 @@ def _draw_mixtures(
             accept = math.exp(min(0.0, log_ratio)) if log_ratio == log_ratio else 0.0  # NaN is a rejection
             chance, stream = uniform(stream)
             if chance < accept:
-                theta[:] = proposal
-                force[:] = new_force
+                _copy(proposal, theta)
+                _copy(new_force, force)
                 current = proposed
             acceptance[s] += accept / (burn_in + num_draws)
             if adaptation > 0.0:
                 step_sizes[s] *= math.exp(adaptation * (accept - TARGET_ACCEPTANCE))
             if n >= burn_in:
-                draws[s, n - burn_in] = theta
+                _copy(theta, draws[s, n - burn_in])
         total = 0.0
         for i in range(size):
             total += theta[i]

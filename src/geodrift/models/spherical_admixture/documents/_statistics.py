@@ -73,7 +73,9 @@ def _topic_projections(
     out = np.zeros((indptr.shape[0] - 1, topics_by_word.shape[1]))
     for s in range(out.shape[0]):
         for at in range(indptr[s], indptr[s + 1]):
-            out[s] += data[at] * topics_by_word[indices[at]]
+            word, weight = indices[at], data[at]
+            for k in range(out.shape[1]):
+                out[s, k] += weight * topics_by_word[word, k]
     return out
 
 
@@ -84,4 +86,6 @@ def _add_weighted_documents(
     """Add sum_s v_s weights_s' of CSR rows v_s to ``total`` [V, K]."""
     for s in range(indptr.shape[0] - 1):
         for at in range(indptr[s], indptr[s + 1]):
-            total[indices[at]] += data[at] * weights[s]
+            word, weight = indices[at], data[at]
+            for k in range(weights.shape[1]):
+                total[word, k] += weight * weights[s, k]
