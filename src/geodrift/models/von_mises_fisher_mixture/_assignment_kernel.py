@@ -21,6 +21,7 @@ additions each.
 import math
 
 import numba
+import numpy as np
 
 from geodrift.distributions._compiled import log_normaliser_of_square
 from geodrift.kernels._random_streams import open_member, uniform
@@ -149,13 +150,13 @@ def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
         bounds: The same.
         moved_from: [B], filled with the assignments before, or `STAYED`.
     """
-    occupied = last = 0
+    occupied, last = np.int64(0), np.int64(0)  # a literal 0 would compile `_score_others` twice
     for k in range(len(sums.counts)):
         if sums.counts[k] > 0:
             occupied, last = occupied + 1, k + 1
             refresh(k, sums, law)
     for i in range(len(rows)):
-        before = z[rows[i]]
+        before = np.int64(z[rows[i]])
         g_ii, x_along = block.gram[i, i], block.along[i]
         alone = before >= 0 and sums.counts[before] == 1
         kappa = sums.kappa[before] if alone else block.fresh[i]
@@ -189,7 +190,7 @@ def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
             continue
         moved_from[i], z[rows[i]] = before, after
         is_new = after >= 0 and sums.counts[after] == 0
-        _put(i, before, -1, sums, law, block)
-        _put(i, after, 1, sums, law, block)
+        _put(i, before, np.int64(-1), sums, law, block)
+        _put(i, np.int64(after), np.int64(1), sums, law, block)
         occupied += int(is_new) - int(alone)
         last = max(last, after + 1)

@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 
+from geodrift.kernels._vectors import add, copy
 from geodrift.models.von_mises_fisher_mixture._assignment_kernel import redraw_block
 from geodrift.models.von_mises_fisher_mixture._conditional import STAYED, Block
 
@@ -40,8 +41,9 @@ def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, 
         if free < most:
             break
         part = x[done:end]
-        dots = np.zeros((end - done, room))
-        dots[:, :top] = np.dot(part, resultants[:top].T)
+        dots, of_clusters = np.zeros((end - done, room)), np.dot(part, resultants[:top].T)
+        for i in range(end - done):
+            copy(of_clusters[i], dots[i])
         block = Block(dots, np.dot(part, part.T), along[done:end], fresh[done:end])
         redraw_block(rows[done:end], z, sums, law, block, family, scores, bounds, moved_from)
         for i in range(end - done):
@@ -49,9 +51,9 @@ def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, 
                 continue
             moved[0] += 1
             if moved_from[i] >= 0:
-                resultants[moved_from[i]] -= part[i]
+                add(-1.0, part[i], resultants[moved_from[i]])
             if z[rows[done + i]] >= 0:
-                resultants[z[rows[done + i]]] += part[i]
+                add(1.0, part[i], resultants[z[rows[done + i]]])
         for k in range(room):
             if sums.counts[k] == 0:
                 resultants[k] = 0.0

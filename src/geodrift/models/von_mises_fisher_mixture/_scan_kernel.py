@@ -6,17 +6,21 @@ import numba
 import numpy as np
 
 from geodrift.distributions._compiled import log_normaliser_of_square
+from geodrift.kernels._vectors import add
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _sums_of_sides(x, sides, along):
     """Of either side the sum of its rows, their number, the sum's square and its product with r_0."""
-    sums, counts, products = np.zeros((2, x.shape[1])), np.zeros(2), np.zeros(2)
+    sums, counts = np.zeros((2, x.shape[1])), np.zeros(2)
+    squares, products = np.zeros(2), np.zeros(2)
     for i in range(len(x)):
-        sums[sides[i]] += x[i]
+        add(1.0, x[i], sums[sides[i]])
         counts[sides[i]] += 1.0
         products[sides[i]] += along[i]
-    return sums, counts, (sums * sums).sum(axis=1), products
+    for side in range(2):
+        squares[side] = np.dot(sums[side], sums[side])
+    return sums, counts, squares, products
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -71,6 +75,6 @@ def restricted_scan(
         squares[new] += 2.0 * dots[new] + norm
         products[new] += along[i]
         if new != old:
-            sums[old] -= x[i]
-            sums[new] += x[i]
+            add(-1.0, x[i], sums[old])
+            add(1.0, x[i], sums[new])
     return log_p

@@ -7,6 +7,8 @@ tokens what the weights have gained moves there: no row is too long.
 import numba
 import numpy as np
 
+from geodrift.kernels._vectors import copy
+
 ONE = np.float32(1.0)
 BLOCK = 3  # tokens between two moves of what weights have gained to exponents
 _NEVER = np.int32(-(2**28))  # exponent of a weight that is 0
@@ -80,7 +82,7 @@ def weigh(
     exponents: np.ndarray,
 ) -> None:
     """Weights of all clusters for the row of the entries ``first`` to ``last``, into ``above``."""
-    above[:] = masses
+    copy(masses, above)
     below[:] = ONE
     taken, split = 0, False
     for entry in range(first, last):

@@ -39,7 +39,7 @@ def _take(
     if topic < large:
         remove(topic, at, own, tables[0], group, prior)
     else:
-        gain = move_small(-1, topic - large, word, row, at + topic, tables, small, prior)
+        gain = move_small(np.int64(-1), topic - large, word, row, at + topic, tables, small, prior)
     return gain
 
 
@@ -89,7 +89,7 @@ def _put(
         bits, stream = next_word(stream)
         drawn = draw_small(bits, whole, word, row, at + large, tables, small, eta)
         topic = large + drawn
-        gain = move_small(1, drawn, word, row, at + topic, tables, small, prior)
+        gain = move_small(np.int64(1), drawn, word, row, at + topic, tables, small, prior)
     return topic, gain, stream
 
 

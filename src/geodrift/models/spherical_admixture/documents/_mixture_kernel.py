@@ -18,6 +18,7 @@ import numpy as np
 
 from geodrift.kernels._random_streams import fill_normal, open_member, uniform
 from geodrift.kernels._two_forms import TwoForms
+from geodrift.kernels._vectors import copy
 
 TARGET_ACCEPTANCE = 0.8
 # Each trajectory's step is uniform on step * [1 - jitter, 1 + jitter], so that none returns to its start for
@@ -154,13 +155,6 @@ def _draw_velocity(velocity: np.ndarray, stream: np.uint64) -> tuple[float, np.u
     return 0.5 * energy, stream
 
 
-@numba.njit(cache=True, error_model="numpy")
-def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    """As ``target[:] = source``, which compiles for seconds: an error's text is compiled with it."""
-    for i in range(source.shape[0]):
-        target[i] = source[i]
-
-
 def _draw_mixtures(
     mixtures: np.ndarray,
     projections: np.ndarray,
@@ -190,8 +184,8 @@ def _draw_mixtures(
             kinetic, stream = _draw_velocity(velocity, stream)
             jitter, stream = uniform(stream)
             length = step_sizes[s] * (1.0 + STEP_JITTER * (2.0 * jitter - 1.0))
-            _copy(theta, proposal)
-            _copy(force, new_force)
+            copy(theta, proposal)
+            copy(force, new_force)
             dot, norm = _trajectory(
                 proposal, new_force, velocity, projection, gram, concentration, prior, length, num_leapfrog
             )
@@ -203,14 +197,14 @@ def _draw_mixtures(
             accept = math.exp(min(0.0, log_ratio)) if log_ratio == log_ratio else 0.0  # NaN is a rejection
             chance, stream = uniform(stream)
             if chance < accept:
-                _copy(proposal, theta)
-                _copy(new_force, force)
+                copy(proposal, theta)
+                copy(new_force, force)
                 current = proposed
             acceptance[s] += accept / (burn_in + num_draws)
             if adaptation > 0.0:
                 step_sizes[s] *= math.exp(adaptation * (accept - TARGET_ACCEPTANCE))
             if n >= burn_in:
-                _copy(theta, draws[s, n - burn_in])
+                copy(theta, draws[s, n - burn_in])
         total = 0.0
         for i in range(size):
             total += theta[i]

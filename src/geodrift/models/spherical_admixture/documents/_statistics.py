@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from geodrift.kernels._vectors import add
+
 
 class SufficientStatistics(NamedTuple):
     """The sums over documents that the gradient of the topics needs, or an estimate; of NumPy or of JAX."""
@@ -73,9 +75,7 @@ def _topic_projections(
     out = np.zeros((indptr.shape[0] - 1, topics_by_word.shape[1]))
     for s in range(out.shape[0]):
         for at in range(indptr[s], indptr[s + 1]):
-            word, weight = indices[at], data[at]
-            for k in range(out.shape[1]):
-                out[s, k] += weight * topics_by_word[word, k]
+            add(data[at], topics_by_word[indices[at]], out[s])
     return out
 
 
@@ -86,6 +86,4 @@ def _add_weighted_documents(
     """Add sum_s v_s weights_s' of CSR rows v_s to ``total`` [V, K]."""
     for s in range(indptr.shape[0] - 1):
         for at in range(indptr[s], indptr[s + 1]):
-            word, weight = indices[at], data[at]
-            for k in range(weights.shape[1]):
-                total[word, k] += weight * weights[s, k]
+            add(data[at], weights[s], total[indices[at]])

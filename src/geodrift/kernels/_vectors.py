@@ -1,0 +1,22 @@
+"""Vectors copied and added entry by entry, in kernels.
+
+An assignment of whole vectors, ``target[:] = source``, compiles for seconds: the text of its error of shapes
+is compiled with it.
+"""
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, error_model="numpy")
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """Write ``source`` to the first entries of ``target``."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def add(factor: float, source: np.ndarray, target: np.ndarray) -> None:
+    """Add ``factor`` times ``source`` to ``target``."""
+    for i in range(source.shape[0]):
+        target[i] += factor * source[i]
