@@ -20,3 +20,12 @@ def add(factor: float, source: np.ndarray, target: np.ndarray) -> None:
     """Add ``factor`` times ``source`` to ``target``."""
     for i in range(source.shape[0]):
         target[i] += factor * source[i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def sum_of_rows(rows: np.ndarray) -> np.ndarray:
+    """Float64, as `rows.sum(axis=0)`, which compiles the text of an error about the axis."""
+    total = np.zeros(rows.shape[1])
+    for row in range(rows.shape[0]):
+        add(1.0, rows[row], total)
+    return total

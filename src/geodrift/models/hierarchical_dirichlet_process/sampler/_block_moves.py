@@ -19,7 +19,7 @@ import numpy as np
 
 from geodrift.kernels._bits import put
 from geodrift.kernels._random_streams import next_word, open_member
-from geodrift.kernels._vectors import add
+from geodrift.kernels._vectors import sum_of_rows
 
 _TO_UNIT = 2.0**-53
 _UNTIL_LOG = 8  # factors: their product underflows of topics alone that are no choice
@@ -123,9 +123,7 @@ def move_blocks(
     those of `TopicTable`.
     """
     number_of_topics, whole = alpha.shape[0], eta * word_topic.shape[0]
-    in_topics = np.zeros(in_parts.shape[1])
-    for part in range(in_parts.shape[0]):
-        add(1.0, in_parts[part], in_topics)
+    in_topics = sum_of_rows(in_parts)
     logs, product = np.empty(number_of_topics), np.empty(number_of_topics)
     numbers, allowed = np.zeros(number_of_topics, np.int64), np.empty(number_of_topics, np.bool_)
     for row in range(documents.shape[0]):
@@ -150,13 +148,11 @@ def move_blocks(
             done[own] = True
             for topic in range(number_of_topics):
                 allowed[topic] = is_open[topic] and (topic == now or numbers[topic] == 0)
-            _take(
-                own, of_document, now, np.int64(-1), parts, word_topic, in_parts, in_topics, large, of_words
-            )
+            _take(own, of_document, now, -1, parts, word_topic, in_parts, in_topics, large, of_words)
             _logs(own, of_document, word_topic, in_topics, alpha, eta, whole, logs, product)
             bits, stream = next_word(stream)
             new = _choice(logs, allowed, np.float64(bits >> np.uint64(11)) * _TO_UNIT)
-            _take(own, of_document, new, np.int64(1), parts, word_topic, in_parts, in_topics, large, of_words)
+            _take(own, of_document, new, 1, parts, word_topic, in_parts, in_topics, large, of_words)
             numbers[now] = 0
             numbers[new] = own.shape[0]
             topics[own] = new
