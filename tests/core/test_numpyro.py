@@ -176,6 +176,7 @@ def test_gamma_rate_on_the_half_line():
     assert_means(moments, np.ones(2), slack=0.003)
 
 
+@pytest.mark.slow
 def test_direction_of_a_von_mises_fisher_law():
     kappa, size = 4.0, 100
     truth = jnp.array([0.0, 0.6, 0.8])
