@@ -98,6 +98,13 @@ class Browser:
             mobile=False,
         )
 
+    def processor_seconds(self):
+        """What each process of the browser has taken of the processor since it started, by its number."""
+        session, self.session = self.session, None
+        told = self.call("SystemInfo.getProcessInfo")["processInfo"]
+        self.session = session
+        return {process["id"]: process["cpuTime"] for process in told}
+
     def open(self, path):
         """Open a file; returns the seconds until it is loaded and the first picture is drawn."""
         self.events.clear()

@@ -181,9 +181,12 @@ def test_a_large_report_opens_in_a_second(tmp_path):
     path = tmp_path / "large.html"
     synthetic(100, [f"word{i:04d}" for i in range(1500)], 10_000).save(path)
     with Browser() as browser:
+        browser.open(path)  # which has the browser's own start in it
+        # Of the processor, which other tests keep busy: it opens sooner, its processes share the work.
+        before = browser.processor_seconds()
         browser.open(path)
-        # The first opening has the browser's own start in it.
-        assert min(browser.open(path) for _ in range(3)) < 1.0
+        after = browser.processor_seconds()
+        assert 0.05 < sum(after[number] - before.get(number, 0.0) for number in after) < 1.0
 
 
 @pytest.mark.parametrize("words", [None, [f"word{i}" for i in range(12)]], ids=["vectors", "words"])
