@@ -43,7 +43,7 @@ def test_the_noise_of_other_batch_sizes(replacement):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batches", [pytest.param("rows", marks=pytest.mark.slow), "blocks"])
+@pytest.mark.parametrize("batches", ["rows", "blocks"])
 def test_a_regression_without_settings(batches, tmp_path):
     law = regression((1.0, 10.0, 0.1), rows=20_000)
     estimator = gd.estimators.ControlVariate(law.log_likelihood, law.log_prior, law.data,

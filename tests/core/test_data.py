@@ -65,7 +65,7 @@ def _first(scheme, key, axes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["blocks", pytest.param("epochs", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheme", ["blocks", "epochs"])
 def test_rows_are_shuffled_before_blocks_are_cut(scheme):
     """Data often come sorted: the neighbours of a block must be any two rows, each pair as likely."""
     keys = jax.random.split(KEY, 3000)

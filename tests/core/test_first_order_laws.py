@@ -287,7 +287,7 @@ def test_gammas_on_the_posterior_from_minibatches():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("form", [pytest.param("prior", marks=pytest.mark.slow), "posterior"])
+@pytest.mark.parametrize("form", ["prior", "posterior"])
 def test_expanded_mean_posterior_from_minibatches(form):
     # Both forms, to first order in h: |b(h) - 2 b(h/2)| is noise and second order.
     alpha = ALPHA + 2

@@ -186,7 +186,7 @@ def log_prior(b):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("SGHMC", marks=pytest.mark.slow), "SGNHT", pytest.param("SGLD", marks=pytest.mark.slow)],
+    ["SGHMC", "SGNHT", "SGLD"],
 )
 def test_minibatches_of_a_posterior_of_four_scales(name):
     data, mean, covariance = regression()

@@ -44,7 +44,7 @@ def run(sampler, data=None, batch_size=None, draws=200):
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param("SGGMC", marks=pytest.mark.slow), pytest.param("GMC", marks=pytest.mark.slow), "SGNHT"],
+    ["SGGMC", "GMC", "SGNHT"],
 )
 def test_exact_energies(kind):
     inner = {

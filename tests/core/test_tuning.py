@@ -157,22 +157,10 @@ def vmf_case(d, noise_variance, size=200, batch=50):
     ("kind", "d", "noise_variance", "settings"),
     [
         (SGGMC, 3, "scalar-fisher", SHORT),
-        pytest.param(GSGNHT, 50, None, SHORT, marks=pytest.mark.slow),
-        pytest.param(SGGMC, 50, None, SHORT, marks=pytest.mark.slow),
-        pytest.param(
-            SGGMC,
-            1000,
-            "scalar-fisher",
-            {"num_draws": 1000, "num_warmup": 400, "num_chains": 32},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            GSGNHT,
-            1000,
-            None,
-            {"num_draws": 1000, "num_warmup": 400, "num_chains": 32},
-            marks=pytest.mark.slow,
-        ),
+        (GSGNHT, 50, None, SHORT),
+        (SGGMC, 50, None, SHORT),
+        (SGGMC, 1000, "scalar-fisher", {"num_draws": 1000, "num_warmup": 400, "num_chains": 32}),
+        (GSGNHT, 1000, None, {"num_draws": 1000, "num_warmup": 400, "num_chains": 32}),
     ],
 )
 def test_von_mises_fisher(kind, d, noise_variance, settings):

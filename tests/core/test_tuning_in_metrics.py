@@ -99,7 +99,7 @@ def log_prior(slopes):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("kind", [SGLD, pytest.param(SGRHMC, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [SGLD, SGRHMC])
 def test_minibatches_in_a_metric(kind, regression):
     data, mean, covariance = regression
     estimator = gd.estimators.ControlVariate(log_likelihood, log_prior, data, jnp.asarray(mean))

@@ -16,7 +16,7 @@ from correctness.targets import TARGETS
 from law_checks import z_bound
 
 ROWS = [row for row in rows() if not row.reason]
-# One of each kind that is judged in its own way, and of each kind of space, in seconds.
+# Judged in seconds, with minibatches and without; spheres and products take longer.
 FAST = [
     "SGLD on double well t^4 - 2 t^2, Euclidean(1)",
     "GMC on double well t^4 - 2 t^2, Euclidean(1)",

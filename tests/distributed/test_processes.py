@@ -1,7 +1,5 @@
 """`--processes` and `--distributed` with real processes: the same bits, whatever happens to one of them."""
 
-import pytest
-
 from distributed.conftest import STEPS
 from distributed.runs_of_processes import (
     ENDING,
@@ -18,7 +16,6 @@ from distributed.runs_of_processes import (
 )
 
 
-@pytest.mark.slow
 def test_what_happens_to_one_of_two_processes_costs_no_bit(corpus, alone, tmp_path):
     """Processes that something else started, SIGTERM to one; then two of our own, of which one is killed."""
     run, log = tmp_path / "run", tmp_path / "log"

@@ -153,9 +153,7 @@ def test_of_a_large_minibatch_a_process_reads_its_own_rows_and_counts_travel():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("what_travels")
-@pytest.mark.parametrize(
-    "what_travels", ["counts travel", pytest.param("draws travel", marks=pytest.mark.slow)], indirect=True
-)
+@pytest.mark.parametrize("what_travels", ["counts travel", "draws travel"], indirect=True)
 def test_four_processes_have_the_law_of_enumeration(monkeypatch):
     """Eight groups of one document each, a part for each word."""
     monkeypatch.setattr(_sampler, "PARTS", 8)

@@ -69,9 +69,9 @@ def test_what_three_processes_left_one_goes_on_with(vectors):
 @pytest.mark.parametrize(
     ("number", "law"),
     [
-        pytest.param(FiniteMixtures(6, 0.7), vmf_problem.prior(), marks=pytest.mark.slow),
+        (FiniteMixtures(6, 0.7), vmf_problem.prior()),
         (DirichletProcess(1.5), vmf_problem.prior(a0=0.6, r0=(0.3, 0.0, 0.4))),
-        pytest.param(Components(3, 0.8), vmf_problem.prior(a0=0.6), marks=pytest.mark.slow),
+        (Components(3, 0.8), vmf_problem.prior(a0=0.6)),
     ],
 )
 def test_four_processes_have_the_law_of_enumeration(number, law):

@@ -77,7 +77,7 @@ def assert_told(error, path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [10, 1])
 def test_any_damage_is_told_or_harmless_and_loses_nothing(two_runs, quiet, tmp_path, every):
     """Reading, resuming and repairing, for every kind of damage to every file, or for a tenth of them."""
     run, other = two_runs

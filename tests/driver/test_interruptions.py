@@ -127,7 +127,6 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     assert_same(finish(kind, run), straight[kind])
 
 
-@pytest.mark.slow
 @one_kind
 def test_a_second_writer_is_refused_and_does_no_harm(kind, run, straight, tmp_path):
     with geodrift.load(run).locked():

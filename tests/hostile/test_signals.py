@@ -112,7 +112,7 @@ def test_a_line_and_nothing_half_written(tmp_path, code, number):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM],
+    [signal.SIGINT, signal.SIGTERM],
     ids=lambda number: number.name,
 )
 def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
@@ -133,8 +133,8 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     ("number", "options"),
     [
         (signal.SIGINT, ()),
-        pytest.param(signal.SIGTERM, (), marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, ("--processes=2",), marks=pytest.mark.slow),
+        (signal.SIGTERM, ()),
+        (signal.SIGINT, ("--processes=2",)),
     ],
     ids=["SIGINT", "SIGTERM", "SIGINT-processes"],
 )

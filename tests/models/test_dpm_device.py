@@ -32,9 +32,7 @@ def device(monkeypatch):
 
 @pytest.mark.slow
 @many_steps
-@pytest.mark.parametrize(
-    "case", [next(iter(CASES)), *(pytest.param(name, marks=pytest.mark.slow) for name in list(CASES)[1:])]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(case, device):
     rows, alpha, settings = CASES[case]
     draws = draws_of(rows, 6, 300, concentration=alpha, **settings)

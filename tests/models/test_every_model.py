@@ -25,7 +25,7 @@ each_model = pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
 each_model_of_counts = pytest.mark.parametrize(
     "case", [case for case in MODELS if case.reads == "counts"], ids=lambda case: case.name
 )
-# What all models share is tried by two in CI; the laws of the others are told there by enumeration.
+# What all models share is tried by one in CI; the laws of the others are told there by enumeration.
 some_models = pytest.mark.parametrize("case", some(MODELS, {"sam"}))
 some_models_of_counts = pytest.mark.parametrize(
     "case", some([case for case in MODELS if case.reads == "counts"], {"lda"})

@@ -30,7 +30,7 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("name", ["lda", pytest.param("sam", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["lda", "sam"])
 def test_posterior_means_do_not_know_the_start(name):
     law = getattr(model_laws, name)()
     draws = [

@@ -97,7 +97,7 @@ WELL = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("SGHMC", marks=pytest.mark.slow), pytest.param("SGNHT", marks=pytest.mark.slow), "gSGRHMC"],
+    ["SGHMC", "SGNHT", "gSGRHMC"],
 )
 def test_double_well(name):
     # The metric without its Gamma, or with the printed shift of 0.5, is 2% off and more.

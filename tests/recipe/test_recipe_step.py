@@ -91,9 +91,9 @@ def test_the_bias_is_that_of_the_draws(name):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("mixed", marks=pytest.mark.slow),
+        "mixed",
         "damped",
-        pytest.param("damped, Euler's", marks=pytest.mark.slow),
+        "damped, Euler's",
     ],
 )
 def test_without_settings(name):

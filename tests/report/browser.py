@@ -106,14 +106,12 @@ class Browser:
         return {process["id"]: process["cpuTime"] for process in told}
 
     def open(self, path):
-        """Open a file; returns the seconds until it is loaded and the first picture is drawn."""
+        """Open a file; returns when it is loaded and the first picture is drawn."""
         self.events.clear()
-        began = time.perf_counter()
         self.call("Page.navigate", url=Path(path).resolve().as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next(60))
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        return time.perf_counter() - began
 
     def run(self, script):
         """The value of an expression in the page."""

@@ -24,7 +24,7 @@ def add(factor: float, source: np.ndarray, target: np.ndarray) -> None:
 
 @numba.njit(cache=True, error_model="numpy")
 def sum_of_rows(rows: np.ndarray) -> np.ndarray:
-    """Float64, as `rows.sum(axis=0)`, which compiles the text of an error about the axis."""
+    """The sum of all rows, float64; of `rows.sum(axis=0)` the text of an error about the axis is compiled."""
     total = np.zeros(rows.shape[1])
     for row in range(rows.shape[0]):
         add(1.0, rows[row], total)

@@ -150,7 +150,7 @@ def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
         bounds: The same.
         moved_from: [B], filled with the assignments before, or `STAYED`.
     """
-    occupied, last = np.int64(0), np.int64(0)  # a literal 0 would compile `_score_others` twice
+    occupied, last = np.int64(0), np.int64(0)  # literals would compile what is called twice
     for k in range(len(sums.counts)):
         if sums.counts[k] > 0:
             occupied, last = occupied + 1, k + 1

@@ -39,6 +39,7 @@ def _take(
     if topic < large:
         remove(topic, at, own, tables[0], group, prior)
     else:
+        # The number as a literal would compile the function for -1 and for 1.
         gain = move_small(np.int64(-1), topic - large, word, row, at + topic, tables, small, prior)
     return gain
 

@@ -43,8 +43,7 @@ def _force(
     size = theta.shape[0]
     # Row by row, so that the inner loop is not a sum: it vectorises without reordering floating-point sums,
     # which would make the bits depend on how the compiler inlined this function.
-    for i in range(size):
-        force[i] = 0.0
+    force[:] = 0.0
     for j in range(size):
         weight = theta[j]
         for i in range(size):
