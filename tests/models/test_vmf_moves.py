@@ -5,6 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+from geodrift.distributions._compiled import debye_table
+from geodrift.distributions._host import host_log_normaliser
 from geodrift.distributions._host_sample import host_sample
 from geodrift.kernels._streams import VMF_ASSIGNMENTS, VMF_CONCENTRATIONS
 from geodrift.models.von_mises_fisher_mixture import _split_merge
@@ -21,6 +23,7 @@ from geodrift.models.von_mises_fisher_mixture._concentrations import Concentrati
 from geodrift.models.von_mises_fisher_mixture._merges import Merges
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._scan_kernel import restricted_scan
 from law_checks import assert_means
 from models import vmf_problem
 
@@ -226,3 +229,26 @@ def test_kept_scores_of_pairs_are_those_made_anew():
         by_hand = value(pair) + log_gamma(len(pair))
         by_hand -= sum(value(part) + log_gamma(len(part)) for part in parts)
         assert gain == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_a_restricted_scan_tells_the_probability_of_its_choices():
+    """Of ends that are given, against sums that are made anew at every row; proposals need not be right."""
+    rng = np.random.default_rng(0)
+    x, r0 = host_sample(rng, np.zeros((7, 4))), np.array([0.5, -1.0, 0.2, 0.3])
+    kappa, g, order, target = 6.0, 0.7, np.array([4, 2, 6, 3, 5]), np.array([0, 1, 1, 0, 0, 1, 1])
+    sides, log_p = np.array([0, 1, 0, 1, 1, 0, 1]), 0.0
+    found = restricted_scan(
+        x, sides.copy(), order, np.ones(5), target, x @ r0, kappa, g, r0 @ r0, *debye_table(4)
+    )
+    for i in order:
+        scores = []
+        for side in (0, 1):
+            rows = x[(sides == side) & (np.arange(7) != i)]
+            without = np.linalg.norm(kappa * rows.sum(axis=0) + r0)
+            with_it = np.linalg.norm(kappa * (rows.sum(axis=0) + x[i]) + r0)
+            scores.append(
+                np.log(len(rows) + g) + host_log_normaliser(4, without) - host_log_normaliser(4, with_it)
+            )
+        log_p += scores[target[i]] - np.logaddexp(*scores)
+        sides[i] = target[i]
+    np.testing.assert_allclose(found, log_p, rtol=1e-9)
