@@ -5,7 +5,7 @@ import pytest
 
 from geodrift.models.kit._agreement import agreement, with_intervals_of_shared
 from geodrift.models.kit._alignment import unit_directions
-from geodrift.models.kit._relations import Relation, relations_of
+from geodrift.models.kit._relations import Relation, best_pair, relations_of
 from geodrift.models.kit._verdict import verdict_of
 
 NUM_WORDS = 60
@@ -26,7 +26,8 @@ def relations(chains, *, place, chain, directions=np.sqrt):
     means /= np.linalg.norm(means, axis=2, keepdims=True)
     found = np.zeros(means.shape[:2], bool)
     found[chain] = True
-    return relations_of(means, found, np.full(3, chain), np.array([place]), 0.8, directions)
+    cosines = np.einsum("ckv,dlv->cdkl", means, means)
+    return relations_of(means, cosines, found, np.full(3, chain), np.array([place]), 0.8, directions)
 
 
 @pytest.mark.parametrize("directions", [np.sqrt, unit_directions])
@@ -40,6 +41,22 @@ def test_two_components_that_are_one_elsewhere_and_one_that_is_two(directions):
 def test_components_that_nothing_resembles_have_no_relation():
     assert relations([PARTS, OTHER, OTHER], place=0, chain=0) == []
     assert relations([PARTS, OTHER, OTHER], place=1, chain=0) == []
+
+
+def test_no_pair_that_exceeds_the_threshold_is_passed_over():
+    """Of parts that are far from the whole no mixture is made, by a bound on what its cosine may be."""
+    rng, above = np.random.default_rng(0), 0
+    for _ in range(200):
+        parts = rng.dirichlet(np.full(NUM_WORDS, 0.3), 8)
+        share = rng.uniform(0.2, 0.8)
+        whole = np.sqrt(0.8 * (share * parts[0] + (1 - share) * parts[1]) + 0.2 * parts[2])
+        cosines = np.sqrt(parts) @ whole
+        first = int(cosines.argmax())
+        given = whole, np.sqrt(parts), cosines, first
+        (told, second), (all_of_them, best) = (best_pair(*given, least, np.sqrt) for least in (0.974, -1.0))
+        above += all_of_them > 0.974
+        assert (told, second) == (all_of_them, best) if all_of_them > 0.974 else told <= 0.974
+    assert 50 < above < 150
 
 
 def test_the_verdict_names_them():

@@ -93,21 +93,23 @@ def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directio
         of_means.append(mean_directions(chain, of_chains[-1], directions))
         del chain  # or it would be held while the next one is read
     means = np.stack(of_means)
-    places = _places(means)
+    cosines = _cosines(means)
+    places = _places(means, cosines)
     orders = np.stack([order[:, place] for order, place in zip(of_chains, places, strict=True)])
     means = np.take_along_axis(means, places[:, :, None], axis=1)
-    unlike = _cosines_of_others(means)
+    for chain, other in np.ndindex(cosines.shape[:2]):
+        cosines[chain, other] = cosines[chain, other][np.ix_(places[chain], places[other])]
+    unlike = _cosines_of_others(cosines)
     threshold = max(LEAST_COSINE, float(np.quantile(unlike, 1 - CHANCE, method="higher")))
-    of_places = means.swapaxes(0, 1)
-    between = of_places @ of_places.swapaxes(1, 2)  # [place, chain, chain]
+    between = np.moveaxis(np.diagonal(cosines, axis1=2, axis2=3), 2, 0)  # [place, chain, chain]
     # A chain represents a place if most chains agree with it, and of several such chains the most.
     support = (between > threshold).sum(axis=2) + between.mean(axis=2)
     represents = support.argmax(axis=1)
-    cosines = between[np.arange(len(represents)), represents].T
-    found = cosines > threshold
+    of_places = between[np.arange(len(represents)), represents].T
+    found = of_places > threshold
     lonely = np.flatnonzero(found.sum(axis=0) < least_chains(len(found)))
-    relations = relations_of(means, found, represents, lonely, threshold, directions)
-    return Agreement(orders, cosines, threshold, float((unlike > threshold).mean()), relations)
+    relations = relations_of(means, cosines, found, represents, lonely, threshold, directions)
+    return Agreement(orders, of_places, threshold, float((unlike > threshold).mean()), relations)
 
 
 def aligned(
@@ -153,31 +155,44 @@ def of_places(agreed: Agreement, places: np.ndarray) -> Agreement:
     )
 
 
-def _places(means: Float[np.ndarray, "C K V"]) -> Int[np.ndarray, "C K"]:
+def _cosines(means: Float[np.ndarray, "C K V"]) -> Float[np.ndarray, "C C K K"]:
+    """Of any two components of any two chains, [chain, other chain, component, component of the other]."""
+    cosines = np.empty((len(means), len(means), means.shape[1], means.shape[1]), means.dtype)
+    for chain, other in zip(*np.triu_indices(len(means)), strict=True):
+        cosines[chain, other] = means[chain] @ means[other].T
+        cosines[other, chain] = cosines[chain, other].T
+    return cosines
+
+
+def _places(
+    means: Float[np.ndarray, "C K V"], cosines: Float[np.ndarray, "C C K K"]
+) -> Int[np.ndarray, "C K"]:
     """For each chain the component that belongs in each place.
 
     Chains are matched with the one that resembles all others most, then with the mean of all, until nothing
     changes.
     """
-    num_chains, num_components = means.shape[:2]
-    flat = means.reshape(num_chains * num_components, -1)
-    cosines = (flat @ flat.T).reshape(num_chains, num_components, num_chains, num_components).swapaxes(1, 2)
-    resemblance = [[pair[linear_sum_assignment(-pair)].sum() for pair in row] for row in cosines]
-    reference, places = means[np.sum(resemblance, axis=1).argmax()], np.zeros(means.shape[:2], int)
-    for _ in range(10):
-        previous = places
-        places = np.stack([linear_sum_assignment(-(reference @ chain.T))[1] for chain in means])
-        if (places == previous).all():
-            break
-        total = np.take_along_axis(means, places[:, :, None], axis=1).sum(axis=0)
+    resemblance = np.zeros(cosines.shape[:2])
+    for chain, other in zip(*np.triu_indices(len(means), 1), strict=True):
+        pair = cosines[chain, other]
+        resemblance[chain, other] = resemblance[other, chain] = pair[linear_sum_assignment(-pair)].sum()
+    most_alike = int(resemblance.sum(axis=1).argmax())
+    found = np.stack([linear_sum_assignment(-cosines[most_alike, chain])[1] for chain in range(len(means))])
+    for _ in range(9):
+        total = np.take_along_axis(means, found[:, :, None], axis=1).sum(axis=0)
         reference = total / np.linalg.norm(total, axis=1, keepdims=True)
-    return places
+        previous = found
+        found = np.stack([linear_sum_assignment(-(reference @ chain.T))[1] for chain in means])
+        if (found == previous).all():
+            break
+    return found
 
 
-def _cosines_of_others(means: Float[np.ndarray, "C K V"]) -> Float[np.ndarray, " n"]:
+def _cosines_of_others(cosines: Float[np.ndarray, "C C K K"]) -> Float[np.ndarray, " n"]:
     """The cosine of each component with the one of the same chain that resembles it most."""
-    within = means @ means.swapaxes(1, 2)
-    if within.shape[1] == 1:
-        return np.zeros(len(within))
-    within[:, np.arange(within.shape[1]), np.arange(within.shape[1])] = -1.0
+    chains, components = np.arange(len(cosines)), np.arange(cosines.shape[2])
+    if len(components) == 1:
+        return np.zeros(len(chains))
+    within = cosines[chains, chains]
+    within[:, components, components] = -1.0
     return within.max(axis=2).ravel()

@@ -115,8 +115,9 @@ def lonely_of(one: Side, other: Side, taken: set[int], threshold: float) -> list
     directions, cosines, found = directions_of(one.answers.signed), one.means @ other.means.T, []
     for place in sorted(set(range(len(one.means))) - taken):
         nearest = int(cosines[place].argmax())
-        split, second = best_pair(one.means[place], other.means, nearest, directions)
-        merged, partner = best_pair(other.means[nearest], one.means, place, directions)
+        of_one, of_other = one.means[place], other.means[nearest]
+        split, second = best_pair(of_one, other.means, cosines[place], nearest, threshold, directions)
+        merged, partner = best_pair(of_other, one.means, cosines[:, nearest], place, threshold, directions)
         kind = beside = None
         # What is as much like one component as two of them are is not two.
         if max(split, merged) > threshold > cosines[place, nearest]:

@@ -34,6 +34,7 @@ class Relation(NamedTuple):
 
 def relations_of(
     means: Float[np.ndarray, "C K V"],
+    cosines: Float[np.ndarray, "C C K K"],
     found: Bool[np.ndarray, "C K"],
     represents: Int[np.ndarray, " K"],
     places: Int[np.ndarray, " P"],
@@ -44,6 +45,7 @@ def relations_of(
 
     Args:
         means: Mean directions of the components of each chain, of unit length, in the common order.
+        cosines: Of any two of them, [chain, other chain, component, component of the other].
         found: Whether a chain has found the component of a place.
         represents: The chain that a place's component is taken from.
         places: The components asked about.
@@ -54,7 +56,8 @@ def relations_of(
     for place in places.tolist():
         chain, seen = int(represents[place]), []
         for other in np.flatnonzero(~found[:, place]).tolist():
-            seen += list(_in_chain(means[chain], place, means[other], threshold, directions))
+            pair = means[chain], means[other], cosines[chain, other]
+            seen += list(_in_chain(*pair, place, threshold, directions))
         if seen:
             kind, partner = max(seen, key=seen.count)
             relations.append(Relation(place, kind, partner, seen.count((kind, partner))))
@@ -63,32 +66,54 @@ def relations_of(
 
 def _in_chain(
     own: Float[np.ndarray, "K V"],
-    place: int,
     others: Float[np.ndarray, "K V"],
+    cosines: Float[np.ndarray, "K K"],
+    place: int,
     threshold: float,
     directions: Directions,
 ) -> Iterator[tuple[Literal["split", "merged"], int | None]]:
     """What the component of a place is in one other chain, if anything."""
-    nearest = int((others @ own[place]).argmax())
-    if others[nearest] @ own[place] > threshold:
+    nearest = int(cosines[place].argmax())
+    if cosines[place, nearest] > threshold:
         return
-    two, _ = best_pair(own[place], others, nearest, directions)
-    one, partner = best_pair(others[nearest], own, place, directions)
+    two, _ = best_pair(own[place], others, cosines[place], nearest, threshold, directions)
+    one, partner = best_pair(others[nearest], own, cosines[:, nearest], place, threshold, directions)
     if max(two, one) > threshold:
         yield ("split", None) if two >= one else ("merged", partner)
 
 
 def best_pair(
-    whole: Float[np.ndarray, " V"], parts: Float[np.ndarray, "K V"], first: int, directions: Directions
+    whole: Float[np.ndarray, " V"],
+    parts: Float[np.ndarray, "K V"],
+    cosines: Float[np.ndarray, " K"],
+    first: int,
+    threshold: float,
+    directions: Directions,
 ) -> tuple[float, int]:
-    """The largest cosine of a mixture of one part and another with the whole, and which the other is."""
-    likeness = parts @ whole
-    likeness[first] = -np.inf
+    """The largest cosine of a mixture of one part and another with the whole, and which the other is.
+
+    Where no mixture's cosine exceeds the threshold it may be any number below, and the other any part.
+
+    Args:
+        whole: Direction of unit length.
+        parts: Directions of unit length.
+        cosines: Of the parts with the whole.
+        first: The one part.
+        threshold: The cosine of interest.
+        directions: See `agreement`.
+    """
+    others = cosines.copy()
+    others[first] = -np.inf
+    seconds = np.argsort(-others)[: min(CANDIDATES, len(parts) - 1)]
+    probabilities = directions is not unit_directions
+    if probabilities:
+        # The root of w p + (1 - w) q is at most that of w p and that of (1 - w) q together.
+        seconds = seconds[np.hypot(cosines[first], cosines[seconds]) > threshold]
     best = (-np.inf, -1)
-    for second in np.argsort(-likeness)[: min(CANDIDATES, len(parts) - 1)].tolist():
+    for second in seconds.tolist():
         pair = parts[[first, second]]
         # Components that are probabilities are the squares of their directions.
-        weights = pair if directions is unit_directions else pair**2
+        weights = pair**2 if probabilities else pair
         mixtures = directions(SHARES[:, None] * weights[0] + (1 - SHARES)[:, None] * weights[1])
         cosine = float((mixtures @ whole / np.linalg.norm(mixtures, axis=1)).max())
         best = max(best, (cosine, second))
