@@ -9,7 +9,7 @@ import pytest
 
 from geodrift import Result, SamplingError
 from geodrift.driver import HostChain, Shares, Variable, _host_chain, _timing
-from geodrift.driver._timing import Paced, steps_in
+from geodrift.driver._timing import Paced, TimeLeft, steps_in, steps_left
 
 
 class TimedChain(HostChain):
@@ -91,10 +91,23 @@ def test_time_too_short_for_the_pilot(monkeypatch):
 
 
 def test_time_is_left_for_the_draws(monkeypatch):
-    """Of .03 s each: a hundred, fifteen more as only every third step brings one, and the pilot's two."""
-    assert planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0) == pytest.approx(
-        (10 - 117 * 0.03) / 0.01, abs=2
-    )
+    """Of .03 s each: a hundred, some more as only every third step brings one, and the pilot's two."""
+    steps = planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0)
+    draws = len(TimedChain.shares.plan(steps).stored)
+    assert 100 < draws < 115
+    assert 0.01 * steps + 0.03 * (draws + 2) == pytest.approx(10.0, abs=0.05)
+
+
+def test_the_most_steps_that_fit_beside_their_own_draws():
+    """Steps of .1 s, draws of .5 s, ten or more: of 59 steps every third after 29 brings one, ten in all, of
+    58 every second after that, fourteen."""
+    chain, plan_of = TimedChain(itertools.repeat(0.1)), Shares(0.5, 10).plan
+    needed = {steps: 0.1 * steps + 0.5 * len(plan_of(steps).stored) for steps in range(4, 200)}
+    assert needed[58] > needed[59]
+    for seconds in np.arange(7.05, 20.0, 0.1):
+        more, _ = steps_left(chain, plan_of, 4, TimeLeft(seconds, 10, 0.5, 0.1))
+        assert more == max(steps for steps in needed if needed[steps] <= seconds)
+    assert steps_left(chain, plan_of, 40, TimeLeft(3.0, 10, 0.5, 0.1))[0] == 40
 
 
 @pytest.mark.parametrize(("seconds", "stored"), [(9.1, 25), (3.1, 25), (1.5, 12), (0.3, 4)])

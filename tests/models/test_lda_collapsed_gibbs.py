@@ -307,6 +307,14 @@ def test_seconds_become_steps_at_the_pace_of_most(all_seen):
     assert move.steps_within(1e-3, of_a_draw, 51) == (0 if all_seen else 6)  # all documents join in any case
 
 
+@pytest.mark.usefixtures("small_steps")
+def test_documents_that_have_half_joined_take_half_a_pass():
+    move = Chain(random_corpus(), Settings(n_topics=5)).move
+    number = len(move.seen)
+    move.seen[: number - (number - move.start_size) // 2] = True
+    assert move.steps_within(1e-3, 1.0 / move.source.num_tokens, 51) == 2 + 2
+
+
 @pytest.mark.usefixtures("small_steps", "counts_in")
 @pytest.mark.parametrize("cut", [2, 41, 57])
 @pytest.mark.parametrize("batch_size", [90, None])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from geodrift.driver._chain import Chain
 from geodrift.driver._plan import LONG_WARM_UP, Plan
-from geodrift.driver._timing import CHECKPOINTS, Paced, of_checkpoints, steps_left
+from geodrift.driver._timing import CHECKPOINTS, Paced, TimeLeft, of_checkpoints, steps_left
 
 # Of the steps of the first plan, within `PILOT_SHARE` of the warm-up: no chain has done anything by its plan
 # yet.
@@ -67,7 +67,9 @@ class Revisions:
 
     def _of_all(self, pace: float) -> tuple[Plan, Revision | None]:
         taken = self.chains[0].count
-        revised = self.shares.plan(taken + self._more(self.shares.least_total(taken) - taken, pace))
+        revised = self._with_more(
+            lambda more: self.shares.plan(taken + more), self.shares.least_total(taken) - taken, pace
+        )
         self.note(revised)
         return revised, self._of_end(revised)
 
@@ -80,13 +82,17 @@ class Revisions:
 
     def _with_new_end(self, pace: float) -> tuple[Plan, None]:
         warm_up = self.chains[0].count
-        revised = self.shares.after(warm_up, self._more(int(LEAST_AFTER * warm_up), pace))
+        revised = self._with_more(
+            lambda more: self.shares.after(warm_up, more), int(LEAST_AFTER * warm_up), pace
+        )
         self.note(revised)
         return revised, None
 
-    def _more(self, least: int, pace: float) -> int:
-        """How many more steps of each chain there is time for."""
+    def _with_more(self, plan_of: Callable[[int], Plan], least: int, pace: float) -> Plan:
+        """The plan with as many more steps of each chain as there is time for."""
         left = self.ends - time.perf_counter()
         left -= of_checkpoints(self.paced.of_checkpoint, left, CHECKPOINTS - 1)  # one was when it had a plan
-        given = self.shares, least, left / len(self.chains), self.paced.of_draws, pace
-        return steps_left(self.chains[0], *given)[0]
+        num_draws = self.shares.num_draws
+        of_draw = self.paced.of_draws / num_draws
+        left_of_chain = TimeLeft(left / len(self.chains), num_draws, of_draw, pace)
+        return plan_of(steps_left(self.chains[0], plan_of, least, left_of_chain)[0])

@@ -9,7 +9,7 @@ import numpy as np
 
 from geodrift.driver._chain import Chain
 from geodrift.driver._pace import CHUNK_SECONDS
-from geodrift.driver._plan import LEAST_WARM_UP, LONG_WARM_UP, PILOT_SHARE, Shares
+from geodrift.driver._plan import LEAST_WARM_UP, LONG_WARM_UP, PILOT_SHARE, Plan
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
 
 # Of the time that a pilot takes, so that its steps are surely within `PILOT_SHARE` of the plan's warm-up.
@@ -20,6 +20,7 @@ MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewe
 CHECKPOINTS = 2  # of a run that is kept: when it has a plan, and at its end
 STORAGE_RATE = 2e8  # bytes a second that a plain disk makes durable
 LEAST_DRAWS = 4  # of a chain, where there were to be more
+SEARCHED = 1000  # numbers of steps that a plan is chosen from
 COMPILING_STEPS = 3  # taken first, if there is time; their pace tells nothing of the steps that follow
 
 
@@ -91,30 +92,53 @@ def steps_in(
     left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
     left = (left - (time.perf_counter() - started)) / number
     shares, taken = first.shares._replace(num_draws=num_draws), first.count - before
-    least = shares.least_total(taken) - taken
-    more, beyond = steps_left(first, shares, least, left, of_draws, spent / max(done, 1e-9))
+    least, count = shares.least_total(taken) - taken, first.count
+    time_left = TimeLeft(left, num_draws, of_draws / num_draws, spent / max(done, 1e-9))
+    more, beyond = steps_left(first, lambda more: shares.plan(count + more), least, time_left)
     return Paced(first.count + more, num_draws, seconds + number * beyond, of_draws, of_checkpoint)
 
 
-def steps_left(
-    chain: Chain, shares: Shares, least: int, left: float, of_draws: float, pace: float
-) -> tuple[int, float]:
+class TimeLeft(NamedTuple):
+    """What a chain's steps and draws have to fit in.
+
+    Attributes:
+        seconds: Of one chain.
+        num_draws: Those that are asked for.
+        of_draw: Time of one.
+        pace: Seconds of a unit of `Chain.work`.
+    """
+
+    seconds: float
+    num_draws: int
+    of_draw: float
+    pace: float
+
+    def of_steps(self, num_draws: int) -> float:
+        """The time beside so many draws."""
+        return self.seconds - num_draws * self.of_draw
+
+
+def steps_left(chain: Chain, plan_of: Callable[[int], Plan], least: int, left: TimeLeft) -> tuple[int, float]:
     """How many more steps a chain takes, and the time by which they are beyond what is left.
+
+    A plan may store more draws than were asked for, by how many steps there are from one to the next: of a
+    few steps fewer, or more, the draws may be fewer. So the most steps that fit beside their own draws are
+    looked for, from those that fit beside the fewest.
 
     Args:
         chain: It stands before its first draw.
-        shares: How its run is divided.
+        plan_of: The plan of a run that has so many more steps.
         least: Steps that it takes in any case.
-        left: Time for its steps and draws.
-        of_draws: Time of as many draws as its shares ask for.
-        pace: Seconds of a unit of `Chain.work`.
+        left: The time for them.
     """
-    left -= of_draws
-    steps = chain.count + max(least, chain.steps_within(left, pace))
-    # There may be some more draws than were asked for.
-    left -= of_draws * (len(shares.plan(steps).stored) / shares.num_draws - 1)
-    more = max(least, chain.steps_within(left, pace))
-    return more, max(0.0, _seconds_of(chain, more, pace) - left)
+    most = max(least, chain.steps_within(left.of_steps(left.num_draws), left.pace))
+    more, of_steps = least, left.of_steps(len(plan_of(least).stored))
+    for steps in range(most, least, -max(1, most // SEARCHED)):
+        beside = left.of_steps(len(plan_of(steps).stored))
+        if chain.steps_within(beside, left.pace) >= steps:
+            more, of_steps = steps, beside
+            break
+    return more, max(0.0, _seconds_of(chain, more, left.pace) - of_steps)
 
 
 def _seconds_of(chain: Chain, steps: int, pace: float) -> float:

@@ -1,5 +1,6 @@
 """Collapsed Gibbs sampling by minibatches: every token's assignment is kept between its visits."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -183,13 +184,17 @@ class CollapsedGibbs(KeptAssignments):
         return kernel.gather(starts, ends, self.assignments)
 
     def steps_within(self, seconds: float, pace: float, count: int) -> int:
-        """How many more steps fit in a time; documents that join take sweeps of their own."""
+        """How many more steps fit in a time: all documents join, which takes sweeps of their own."""
         del count
-        of_all = self._start.of_all
+        of_all, absent = self._start.of_all, len(self.seen) - int(self.seen.sum())
         of_sweep = pace * self.source.num_tokens
-        seconds -= self.settings.first_sweeps * of_sweep * (1 - self.seen.mean())
+        seconds -= self.settings.first_sweeps * of_sweep * absent / len(self.seen)
         steps = int(seconds / (of_sweep * self.settings.sweeps) * of_all)
-        return steps if self.complete_at >= 0 else max(of_all + 2, steps)
+        if self.complete_at >= 0:
+            return steps
+        # They join in the course of a pass over all documents.
+        of_pass = min(1.0, absent / max(1, len(self.seen) - self.start_size))
+        return max(math.ceil(of_pass * of_all) + 2, steps)
 
     def work(self, count: int) -> float:
         """Draws of tokens: a pass ends with a smaller minibatch, and documents differ in length."""
