@@ -166,9 +166,14 @@ def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
 
 def say_verdict(run: Run) -> None:
     """What may be believed of what a run has found."""
-    if run.num_draws:
-        for line in model_of(run).answers().closing(run):
-            say(line)
+    if not run.num_draws:
+        return
+    from geodrift.cli._waiting import Waiting
+
+    with Waiting("comparing the chains"):
+        lines = list(model_of(run).answers().closing(run))
+    for line in lines:
+        say(line)
 
 
 def say_next(run: Run) -> None:
