@@ -48,6 +48,11 @@ class HostChain(Chain):
         """Whether the next step is warm-up."""
         return self.plan is None or self.count < self.plan.warm_up
 
+    @property
+    def at_end(self) -> bool:
+        """Whether the chain has taken the last step of its plan."""
+        return self.plan is not None and self.count >= self.plan.total
+
     def begin(self, plan: Plan) -> None:
         """Take note of the plan."""
         self.plan = plan

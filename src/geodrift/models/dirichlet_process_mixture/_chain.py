@@ -134,7 +134,7 @@ class Chain(ModelChain):
     def metrics(self, outcomes: list[int]) -> dict[str, float]:
         """Rows drawn in the chunk, and the present number of clusters."""
         found = {"rows": float(sum(outcomes)), "clusters": float(self.move.number_of_clusters())}
-        return found if self.score is None else found | self.score.metrics()
+        return found if self.score is None else found | self.score.metrics(at_end=self.at_end)
 
     def _rows(self) -> Rows:
         """The step's rows; a pass ends with a smaller minibatch where it has to."""

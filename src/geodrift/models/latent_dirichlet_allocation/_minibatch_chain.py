@@ -142,7 +142,7 @@ class MinibatchChain(ModelChain, abc.ABC):
             "token_draws": float(sum(outcomes)),
             **self.move.metrics(),
         }
-        return metrics if self.held_out is None else metrics | self.score.metrics()
+        return metrics if self.held_out is None else metrics | self.score.metrics(at_end=self.at_end)
 
     def _check_held_out(self, held_out: sp.csr_matrix) -> None:
         lengths = np.asarray(held_out.sum(axis=1)).ravel()

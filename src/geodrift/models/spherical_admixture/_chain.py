@@ -228,7 +228,7 @@ class Chain(ModelChain):
             "step_size": float(self.move.tuned[0]),
             "friction": float(self.move.tuned[1]),
         }
-        return metrics if self.held_out is None else metrics | self.score.metrics()
+        return metrics if self.held_out is None else metrics | self.score.metrics(at_end=self.at_end)
 
     def _held_out_log_perplexity(self) -> float:
         return log_perplexity(

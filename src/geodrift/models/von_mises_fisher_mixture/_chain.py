@@ -193,7 +193,7 @@ class Chain(ModelChain):
             "clusters": float(len(self.gibbs.occupied)),
             "moved": sum(outcomes) / max(1, len(outcomes) * size),
         }
-        return found if self.score is None else found | self.score.metrics()
+        return found if self.score is None else found | self.score.metrics(at_end=self.at_end)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything needed to go on, bit for bit: sums as they are, with their rounding."""
