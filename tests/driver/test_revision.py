@@ -147,7 +147,7 @@ def test_where_a_pilot_has_taken_all_but_a_second_the_end_alone_is_made_anew(clo
     """A long first step makes the pilot short."""
     chain = PacedChain(clock)
     chain.count = 1
-    paced = _timing.Paced(1200, 25, 12.0, 0.0, 0.0)
+    paced = _timing.Paced(1200, 25, 12.0, 0.0, True)
     ends = [
         _revision.Revisions([chain], paced._replace(seconds=seconds), seconds, print).first().end
         for seconds in (12.0, 24.0)
@@ -178,6 +178,20 @@ def test_warm_up_is_two_fifths_to_two_thirds_of_a_plan_whatever_the_pace(paced_r
     result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
     assert result.steps == pytest.approx(WARM_UP / fraction, rel=0.02)
     assert_draws_of_steps(run, fresh, result.steps)
+
+
+def test_draws_that_have_become_dear_are_fewer_and_the_time_is_kept(paced_run, quiet, clock, monkeypatch):
+    """A tenth of the time by what the pilot finds; from half of the warm-up on five times as dear."""
+
+    def draw(chain):
+        clock.now += 0.5 if chain.count < WARM_UP // 2 else 2.5
+        return FakeChain.draw(chain)
+
+    monkeypatch.setattr(PacedChain, "draw", draw)
+    run, fresh = paced_run()
+    result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
+    assert clock.now == pytest.approx(SECONDS, rel=0.05)
+    assert 8 <= result.draws < 20
 
 
 class Killed(BaseException):

@@ -91,11 +91,11 @@ def test_time_too_short_for_the_pilot(monkeypatch):
 
 
 def test_time_is_left_for_the_draws(monkeypatch):
-    """Of .03 s each: a hundred, some more as only every third step brings one, and the pilot's two."""
+    """Of .03 s each: a hundred, some more as only every third step brings one, and the pilot's four."""
     steps = planned(monkeypatch, TimedChain(itertools.repeat(0.01), 0.03), 10.0)
     draws = len(TimedChain.shares.plan(steps).stored)
     assert 100 < draws < 115
-    assert 0.01 * steps + 0.03 * (draws + 2) == pytest.approx(10.0, abs=0.05)
+    assert 0.01 * steps + 0.03 * (draws + 4) == pytest.approx(10.0, abs=0.05)
 
 
 def test_the_most_steps_that_fit_beside_their_own_draws():

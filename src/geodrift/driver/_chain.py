@@ -1,6 +1,7 @@
 """What the driver drives: one chain, or several that move together."""
 
 import abc
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,18 @@ class ShownMetric(NamedTuple):
     form: str  # a format string of the one value, with its name in words
     on_the_way: bool = True  # while the chain runs; otherwise at its end alone
     grows: bool = False  # of several chains the one that is furthest is shown
+
+
+class DrawCost(NamedTuple):
+    """What a draw of a chain costs beside the chain's steps.
+
+    Attributes:
+        seconds: To make it.
+        num_bytes: To store.
+    """
+
+    seconds: float
+    num_bytes: int
 
 
 class Chunk(NamedTuple):
@@ -117,9 +130,13 @@ class Chain(abc.ABC):
         """
         return int(seconds / pace)
 
-    def seconds_of_draws(self) -> float:
-        """The time that the draws of a run take beside its steps."""
-        return 0.0
+    def cost_of_draw(self) -> DrawCost:
+        """Of a draw of the present state."""
+        numbers = (
+            (math.prod(size or 0 for size in variable.shape), np.dtype(variable.dtype).itemsize)
+            for variable in self.variables.values()
+        )
+        return DrawCost(0.0, self.num_chains * sum(count * size for count, size in numbers))
 
     def agreed(self, steps: int) -> int:
         """A number of steps on which all processes agree that carry the chain along, from this one's."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from geodrift._errors import SamplingError
-from geodrift.driver._chain import Chain, Chunk, Variable
+from geodrift.driver._chain import Chain, Chunk, DrawCost, Variable
 from geodrift.driver._plan import Plan
 
 
@@ -36,12 +36,12 @@ class HostChain(Chain):
     def metrics(self, outcomes: list[Any]) -> dict[str, float]:
         """Numbers to show of a chunk, from the outcomes of its steps."""
 
-    def seconds_of_draws(self) -> float:
-        """The time of all draws, from that of one: the second, since the first may compile."""
+    def cost_of_draw(self) -> DrawCost:
+        """Of a draw of the present state: the second, since the first may compile."""
         self.draw()
         begun = time.perf_counter()
-        stacked([self.draw()], self.variables)
-        return (time.perf_counter() - begun) * self.shares.num_draws
+        draw = stacked([self.draw()], self.variables)
+        return DrawCost(time.perf_counter() - begun, sum(values.nbytes for values in draw.values()))
 
     @property
     def warming_up(self) -> bool:

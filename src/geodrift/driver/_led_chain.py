@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Int
 
 from geodrift.distributed import LostProcess, Team
-from geodrift.driver._chain import Chain, Chunk, Variable
+from geodrift.driver._chain import Chain, Chunk, DrawCost, Variable
 from geodrift.driver._interruptions import stop_signals
 from geodrift.driver._plan import Plan
 
@@ -103,10 +103,10 @@ class LedChain(Chain):
         with self._orders.given("restore", self._number):
             self._chain.restore(arrays)
 
-    def seconds_of_draws(self) -> float:
-        """The time that the draws of a run take, everywhere at once."""
-        with self._orders.given("seconds_of_draws", self._number):
-            return self._chain.seconds_of_draws()
+    def cost_of_draw(self) -> DrawCost:
+        """Of a draw of the present state, made everywhere at once."""
+        with self._orders.given("cost_of_draw", self._number):
+            return self._chain.cost_of_draw()
 
     def work(self) -> float:
         """What was done so far."""

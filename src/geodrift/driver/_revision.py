@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 from geodrift.driver._chain import Chain
 from geodrift.driver._plan import LONG_WARM_UP, Plan
-from geodrift.driver._timing import CHECKPOINTS, Paced, TimeLeft, of_checkpoints, steps_left
+from geodrift.driver._timing import (
+    CHECKPOINTS,
+    Paced,
+    TimeLeft,
+    draws_in,
+    of_checkpoints,
+    seconds_of,
+    steps_left,
+)
 
 # Of the steps of the first plan, within `PILOT_SHARE` of the warm-up: no chain has done anything by its plan
 # yet.
@@ -16,6 +24,8 @@ LEAST_TIMED = 1 / 4  # of them; where a pilot has taken more than the others it 
 LEAST_SECONDS = 1.0  # that steps are timed for: less tells no more than a pilot
 # Of the warm-up's last steps, as near to those that follow as can be; for `LEAST_SECONDS` at least, or half.
 TIMED_OF_WARM_UP = 0.1
+DRAWS_COUNT = 0.01  # of the time of a run, that fewer draws could save
+LEAST_DRAWS_LEFT = 8  # of a chain, where there is no time for more beside the least steps
 LEAST_AFTER = 0.5  # times the warm-up: steps that follow on it in any case
 
 
@@ -89,10 +99,19 @@ class Revisions:
         return revised, None
 
     def _with_more(self, plan_of: Callable[[int], Plan], least: int, pace: float) -> Plan:
-        """The plan with as many more steps of each chain as there is time for."""
+        """The plan with as many more steps of each chain as there is time for, and draws.
+
+        A draw may cost more than the pilot found: where the number of components is sampled, there are more
+        of them now.
+        """
+        number, first = len(self.chains), self.chains[0]
+        num_draws, of_draw = draws_in(self.paced.seconds / number, first, self.paced.kept)
         left = self.ends - time.perf_counter()
         left -= of_checkpoints(self.paced.of_checkpoint, left, CHECKPOINTS - 1)  # one was when it had a plan
-        num_draws = self.shares.num_draws
-        of_draw = self.paced.of_draws / num_draws
-        left_of_chain = TimeLeft(left / len(self.chains), num_draws, of_draw, pace)
-        return plan_of(steps_left(self.chains[0], plan_of, least, left_of_chain)[0])
+        if num_draws * of_draw * number > DRAWS_COUNT * self.paced.seconds:
+            beside_steps = left / number - seconds_of(first, least, pace)
+            num_draws = min(num_draws, max(LEAST_DRAWS_LEFT, int(beside_steps / of_draw)))
+        self.shares = self.shares._replace(num_draws=num_draws)
+        return plan_of(
+            steps_left(first, plan_of, least, TimeLeft(left / number, num_draws, of_draw, pace))[0]
+        )

@@ -31,15 +31,15 @@ class Paced(NamedTuple):
         steps: Of the whole run, so many at least that the pilot's are in it (see `Plan.pilot_ends`).
         num_draws: Those that the chain's shares ask for, or fewer.
         seconds: The time that all chains take for them; more than was given where a run cannot be so short.
-        of_draws: Of that, the time of the draws of one chain, as many as were asked for.
         of_checkpoint: Of that, the time of one checkpoint of all chains; 0: there are none.
+        kept: Whether draws and states are stored.
     """
 
     steps: int
     num_draws: int
     seconds: float
-    of_draws: float
     of_checkpoint: float
+    kept: bool
 
 
 def steps_in(
@@ -76,8 +76,8 @@ def steps_in(
     for step in range(COMPILING_STEPS):
         if step == 0 or time.perf_counter() < ends:
             _advance(first, 1, math.inf, look)
-    num_draws, of_draws = _draws_in(share, first, kept)
-    ends -= PILOT_TIME * min(of_draws, share)
+    num_draws, of_draw = draws_in(share, first, kept)
+    ends -= PILOT_TIME * min(num_draws * of_draw, share)
     begun = time.perf_counter()
     # The first step may have found a start, which takes longer than a pilot.
     ends = max(ends, begun + min(LEAST_SHARE * (share - (begun - started)), PILOT_SECONDS / number))
@@ -88,14 +88,16 @@ def steps_in(
         begun, work = time.perf_counter(), chain.work()
         _advance(chain, last, of_step, look)
         spent, done = spent + time.perf_counter() - begun, done + chain.work() - work
+    if of_draw > 0.0:  # that of components that come and go may have become another
+        num_draws, of_draw = draws_in(share, first, kept)
     of_checkpoint = _of_checkpoint(chains) if kept else 0.0
     left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
     left = (left - (time.perf_counter() - started)) / number
     shares, taken = first.shares._replace(num_draws=num_draws), first.count - before
     least, count = shares.least_total(taken) - taken, first.count
-    time_left = TimeLeft(left, num_draws, of_draws / num_draws, spent / max(done, 1e-9))
+    time_left = TimeLeft(left, num_draws, of_draw, spent / max(done, 1e-9))
     more, beyond = steps_left(first, lambda more: shares.plan(count + more), least, time_left)
-    return Paced(first.count + more, num_draws, seconds + number * beyond, of_draws, of_checkpoint)
+    return Paced(first.count + more, num_draws, seconds + number * beyond, of_checkpoint, kept)
 
 
 class TimeLeft(NamedTuple):
@@ -138,10 +140,10 @@ def steps_left(chain: Chain, plan_of: Callable[[int], Plan], least: int, left: T
         if chain.steps_within(beside, left.pace) >= steps:
             more, of_steps = steps, beside
             break
-    return more, max(0.0, _seconds_of(chain, more, left.pace) - of_steps)
+    return more, max(0.0, seconds_of(chain, more, left.pace) - of_steps)
 
 
-def _seconds_of(chain: Chain, steps: int, pace: float) -> float:
+def seconds_of(chain: Chain, steps: int, pace: float) -> float:
     """The time in which no more than so many steps fit: of steps that are taken in any case, their own."""
     low, high = 0.0, max(steps, 1) * pace
     for _ in range(20):  # a chain may take so many steps whatever the time
@@ -181,18 +183,12 @@ def _advance(chain: Chain, steps: int, of_step: float, look: Callable[[], object
             raise chunk.failure
 
 
-def _draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:
-    """How many draws to store of each chain, and the time that they take."""
-    number, of_all = chain.shares.num_draws, chain.seconds_of_draws()
-    if kept:
-        numbers = (
-            (math.prod(size or 0 for size in variable.shape), np.dtype(variable.dtype).itemsize)
-            for variable in chain.variables.values()
-        )
-        of_all += number * chain.num_chains * sum(count * size for count, size in numbers) / STORAGE_RATE
-    fit = int(number * MOST_OF_DRAWS * seconds / max(of_all, 1e-9))
-    fewer = min(number, max(LEAST_DRAWS, fit))
-    return fewer, of_all * fewer / number
+def draws_in(seconds: float, chain: Chain, kept: bool) -> tuple[int, float]:
+    """How many draws to store of each chain in a time, steps included, and the time that each takes."""
+    number, cost = chain.shares.num_draws, chain.cost_of_draw()
+    of_draw = cost.seconds + (cost.num_bytes / STORAGE_RATE if kept else 0.0)
+    fit = int(MOST_OF_DRAWS * seconds / max(of_draw, 1e-9))
+    return min(number, max(LEAST_DRAWS, fit)), of_draw
 
 
 def _of_checkpoint(chains: Sequence[Chain]) -> float:
