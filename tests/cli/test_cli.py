@@ -139,7 +139,7 @@ def test_corpus_command_then_fit(geodrift_cli, tmp_path):
     status, out, _ = geodrift_cli("corpus", tmp_path / "a.jsonl", "--out", tmp_path / "c", *options)
     assert status == 0
     assert "31 documents, 12 words" in out
-    assert "1 documents are empty" in out
+    assert "1 document is empty" in out
     run = tmp_path / "r"
     options = ["--topics", "2", "--steps", "30", "--batch-size", "10", "--held-out", "5"]
     status, out, err = geodrift_cli("fit", "sam", tmp_path / "c", "--run", run, *options)
@@ -202,12 +202,12 @@ def bad_counts(folder, **changes):
     [
         (lambda f: [bad_counts(f, value=np.nan)], "not a finite number"),
         (lambda f: [bad_counts(f, value=-1.0)], "is negative"),
-        (lambda f: [bad_counts(f), "--topics", "11"], "n_topics"),
+        (lambda f: [bad_counts(f), "--topics", "11"], "--topics"),
         (lambda f: [bad_counts(f), "--vocab", f / "short.txt"], "vocabulary has 2 words"),
         (lambda f: [bad_counts(f), "--vocab", f / "nowhere.txt"], "does not exist"),
         (lambda f: [bad_counts(f), "--weighting", "other"], "weighting"),
         (lambda f: [bad_counts(f), "--doc-topic-prior", "-1"], "--doc-topic-prior"),
-        (lambda f: [bad_counts(f), "--held-out", "10"], "held_out"),
+        (lambda f: [bad_counts(f), "--held-out", "10"], "--held-out"),
         (lambda f: [bad_counts(f), "--min-df", "100"], "no words are left"),
         (lambda f: [f / "empty.txt"], "is empty"),
         (lambda f: [f / "empty.npz"], "is empty"),
@@ -310,6 +310,10 @@ def test_help_of_a_model_has_its_options_alone(geodrift_cli):
         assert {"--topics", "--held-out", "--learn-doc-topic-prior"} <= words
         assert not {"--clusters", "--kappa0"} & words
         assert "sam:" not in out.partition("Options:")[2]
+        assert "Example: geodrift fit lda articles" in out
+    out = geodrift_cli("fit", "vmf", "--help")[1]
+    assert "Example: geodrift fit vmf vectors.npy" in out
+    assert not {"--stop-words", "--unchecked-corpus"} & set(out.split())
     status, _, err = geodrift_cli("fit", "lda", "a.npz", "--run", "r", "--clusters", "3")
     assert status == 2
     assert "--clusters" in err

@@ -10,7 +10,7 @@ from command import assert_one_line
 
 import geodrift
 from geodrift import models
-from geodrift.models.kit import corpus_of
+from geodrift.models.kit import _other_tools, corpus_of
 from geodrift.models.latent_dirichlet_allocation._answers import LatentDirichletAnswers
 
 
@@ -89,6 +89,22 @@ def test_the_table_of_bertopic(geodrift_cli, run, tmp_path):
     for row, part in zip(rows, parts, strict=True):
         assert ast.literal_eval(row["Representation"]) == [entry["word"] for entry in part["words"]]
     assert rows[0]["Name"] == "_".join(["0", *(entry["word"] for entry in parts[0]["words"][:4])])
+
+
+def test_documents_of_no_topic_are_bertopic_s_outliers(run, monkeypatch):
+    """Of models with more columns than components, such as topics that are not told of."""
+
+    def blocks(*_, **__):
+        yield np.arange(4), {"mean": np.eye(5)[[0, 0, 3, 4]]}
+
+    monkeypatch.setattr(LatentDirichletAnswers, "other_columns", lambda self, run: ["others", "none"])
+    monkeypatch.setattr(_other_tools, "weight_blocks", blocks)
+    opened = geodrift.load(run)
+    answers = models.model_of(opened).answers()
+    given = {"most": 4, "seed": 0, "progress": lambda *_: None}
+    rows = _other_tools.topic_table(opened, answers, corpus_of(opened), **given)
+    assert [(row["Topic"], row["Count"]) for row in rows] == [(-1, 2), (0, 2), (1, 0), (2, 0)]
+    assert rows[0]["Name"] == "-1_others_none"
 
 
 def test_what_cannot_be_exported_is_one_line(geodrift_cli, run, inputs, tmp_path):

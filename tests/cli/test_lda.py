@@ -200,7 +200,7 @@ def test_held_out_perplexity_is_shown_and_those_documents_are_not_fitted(geodrif
     command[4] = tmp_path / "s"
     status, _, err = geodrift_cli(*command[:-1], "--held-out=60")
     assert status == 1
-    assert "held_out must lie between 1 and 59" in err
+    assert "--held-out must lie between 1 and 59" in err
 
 
 def test_the_same_steps_give_the_same_draws_and_no_interruption_changes_one(
@@ -318,8 +318,8 @@ def test_options_of_the_other_model_s_evaluation_are_refused(geodrift_cli, run, 
     [
         (["--method", "sggmc"], "method must be one of gibbs, scir"),
         (["--topic-word-prior", "0"], "--topic-word-prior must be a number from 1e-06 to 10000, got 0"),
-        (["--doc-topic-prior", "-1"], "doc_topic_prior must be a number from 1e-06 to 10000"),
-        (["--topics", "61"], "n_topics is 61 but the corpus has 60 documents"),
+        (["--doc-topic-prior", "-1"], "--doc-topic-prior must be a number from 1e-06 to 10000"),
+        (["--topics", "61"], "--topics is 61 but the corpus has 60 documents"),
         (["--topics", "1"], "--topics must be a whole number from 2"),
         (["--draws", "0"], "--draws must be a whole number from 1 to 1000000"),
     ],

@@ -36,7 +36,7 @@ def run(folder, geodrift_cli):
         status, out, err = geodrift_cli("fit", "vmf", folder / "x.npy", "--run", folder / "run", *QUICK)
         assert (status, out) == (0, f"{folder / 'run'}\n")
         assert "corpus: 120 vectors of 5 numbers, dense, float32" in err
-        assert "3 of 3 clusters were found by all 2 chains" in err
+        assert "3 of 3 clusters were found by both chains" in err
         assert f"next: geodrift clusters {folder / 'run'}" in err
     return folder / "run"
 
@@ -167,7 +167,7 @@ GOOD = np.eye(3)[[0, 1, 2, 0]]
             "row 0 has norm 3; divide each row by its norm, or say normalise=True (--normalise yes)",
         ),
         (GOOD[:1], [], "there is one row"),
-        (GOOD, ["--clusters", 5], "n_clusters is 5 but there are 4 rows; ask for fewer clusters"),
+        (GOOD, ["--clusters", 5], "--clusters is 5 but there are 4 rows; ask for fewer clusters"),
         (GOOD[[0, 0, 0]], [], "all 3 rows are equal: there is nothing to cluster"),
         (GOOD.astype(complex), [], "x.npy holds an array of something other than real numbers"),
         (GOOD.astype(str), [], "x.npy holds values of type <U32; vectors are real numbers"),
@@ -175,8 +175,9 @@ GOOD = np.eye(3)[[0, 1, 2, 0]]
         (GOOD.astype(object), [], "x.npy holds Python objects, which are never unpickled"),
         (GOOD[0], [], "x.npy holds an array of 1 dimensions; rows of vectors are 2"),
         (GOOD[:0], [], "x.npy has no rows"),
-        (GOOD, ["--held-out", 4], "held_out must lie between 1 and 3 (4 rows), got 4"),
+        (GOOD, ["--held-out", 4], "--held-out must lie between 1 and 3 (4 rows), got 4"),
         (GOOD, ["--topics", 3], "--topics is not an option of vmf"),
+        (GOOD, ["--min-df", 3], "--min-df is about text, and vmf reads vectors"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -185,7 +186,7 @@ def test_vectors_that_cannot_be_are_refused_in_one_line(x, typed, words, geodrif
     status, out, err = geodrift_cli(
         "fit", "vmf", tmp_path / "x.npy", "--run", tmp_path / "run", *typed, *QUICK
     )
-    assert_one_line(status, out, err, code=2 if "--topics" in typed else 1)
+    assert_one_line(status, out, err, code=2 if {"--topics", "--min-df"} & set(typed) else 1)
     assert words in err
     assert sorted(tree(tmp_path)) == ["x.npy"]
 

@@ -411,6 +411,12 @@ def test_wrong_arguments_raise(arguments, match):
         Minibatch(log_likelihood, log_prior, **arguments)
 
 
+def test_without_data_the_error_says_so():
+    estimator = make("minibatch", True, "scalar-fisher")
+    with pytest.raises(ValueError, match="this estimator needs data"):
+        estimator.prepare(KEY, estimator.init(KEY, X), X, None)
+
+
 def test_fisher_needs_two_data():
     estimator = make("minibatch", True, "scalar-fisher")
     with pytest.raises(ValueError, match="a batch of 1"):

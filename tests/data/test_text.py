@@ -106,7 +106,7 @@ def test_documents_without_words_stay_as_rows_and_are_reported(folder):
     assert corpus.num_documents == 5
     assert corpus.matrix()[3].nnz == 0
     assert corpus.num_empty_documents == 1
-    assert any("1 documents are empty" in line for line in describe(corpus))
+    assert any("1 document is empty" in line for line in describe(corpus))
 
 
 def test_what_was_dropped_adds_up(folder):

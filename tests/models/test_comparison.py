@@ -17,6 +17,7 @@ from geodrift.models import create_run, fit, make_chains, model_named, model_of
 from geodrift.models.kit import corpus_of
 from geodrift.models.kit._comparison import difference_ends
 from geodrift.models.kit._comparison_scores import paired_difference
+from geodrift.models.kit._component_answers import ComponentAnswers
 
 SETTINGS = {"n_topics": 3, "num_draws": 10}
 
@@ -92,6 +93,16 @@ def test_scores_are_those_of_evaluate_on_the_same_documents(runs):
     assert found["difference"] < -2 * found["standard_error"]  # two topics for three themes
     given = models.compare(three, two, documents=documents(40, 7)).scores
     assert given["documents"] == 40
+
+
+def test_a_score_that_decides_nothing_is_no_verdict(runs, monkeypatch):
+    three, two, _ = runs
+    assert "the first is better" in " ".join(str(models.compare(three, two)).split())
+    monkeypatch.setattr(ComponentAnswers, "score_decides", False)
+    said = " ".join(str(models.compare(three, two)).split())
+    assert "no verdict" in said
+    assert "standard error" in said  # the numbers are told
+    assert "first is better" not in said
 
 
 def test_why_there_are_no_scores(runs, tmp_path):

@@ -91,7 +91,7 @@ def test_findings_tell_each_cluster_and_that_the_chains_share_it(fitted, simulat
         assert part["size"] == pytest.approx(share, abs=0.05)
         assert part["concentration_low"] < part["concentration"] < part["concentration_high"]
         assert part["concentration"] == pytest.approx(60, rel=0.3)
-    assert "4 of 4 clusters were found by all 2 chains" in str(verdict)
+    assert "4 of 4 clusters were found by both chains" in str(verdict)
 
 
 @pytest.mark.parametrize("chains", [2, 4])

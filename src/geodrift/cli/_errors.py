@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 import lzma
 import os
 import re
@@ -46,6 +47,8 @@ def told(error: Exception) -> int:
     if os.environ.get(TRACEBACK) == "1":
         for line in "".join(traceback.format_exception(error)).splitlines():
             say(line)
+    # Of what a library still reads elsewhere when this ends the command, nobody is to hear.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     if isinstance(error, typer.Abort) and isinstance(error.__cause__, Exception):
         # Typer takes the end of a file for the end of what a person types.
         error = error.__cause__
@@ -69,7 +72,7 @@ def _line(error: Exception) -> str:
         return f"{_command()}: cannot read what is there: {_words(error)} ({type(error).__name__})"
     if isinstance(error, ValueError | RuntimeError):
         # InputError, UsageError, and the models' own checks are ValueErrors, SamplingError is a RuntimeError.
-        return _words(error)
+        return _as_typed(_words(error))
     return (
         f"{_command()}: {type(error).__name__}: {_words(error)}; this is a mistake in geodrift, please report"
         f" it: with {TRACEBACK}=1 the command prints where it happened"
@@ -79,6 +82,15 @@ def _line(error: Exception) -> str:
 def _words(error: Exception) -> str:
     """The message on one line; other characters than newlines and spaces are left to `say`."""
     return re.sub("[ \n\t]+", " ", str(error)).strip()
+
+
+def _as_typed(words: str) -> str:
+    """The models' own checks name a setting as Python does: its option is what was typed."""
+    from geodrift.cli._model_options import option_of
+
+    name, _, rest = words.partition(" ")
+    option = option_of(name)
+    return words if option is None else f"--{option} {rest}"
 
 
 def _command() -> str:

@@ -169,10 +169,11 @@ def say_verdict(run: Run) -> None:
     if not run.num_draws:
         return
     from geodrift.cli._waiting import Waiting
+    from geodrift.models.kit._tables import paragraphs
 
     with Waiting("comparing the chains"):
-        lines = list(model_of(run).answers().closing(run))
-    for line in lines:
+        told = "\n".join(model_of(run).answers().closing(run))
+    for line in paragraphs(told).splitlines():
         say(line)
 
 

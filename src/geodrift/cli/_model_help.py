@@ -6,6 +6,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from geodrift.cli._model_options import help_of_setting, settings_of
+from geodrift.cli._options import Text
 from geodrift.models import models
 
 _NAMED, _HELPING = "geodrift.model", "geodrift.helping"
@@ -20,9 +21,13 @@ class ModelCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        ctx.meta[_HELPING] = True
-        super().format_help(ctx, formatter)
+        """Write the help, with an example of the model that was named."""
+        ctx.meta[_HELPING], named = True, ctx.meta.get(_NAMED)
+        command = copy.copy(self)
+        if named is not None:
+            source = "vectors.npy" if models()[named].reads == "vectors" else "articles"
+            command.epilog = f"Example: geodrift fit {named} {source} --run {named}-run --seconds 120"
+        super(ModelCommand, command).format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """All, or in the help those of the model that was named: others are refused by name when typed."""
@@ -31,6 +36,8 @@ class ModelCommand(TyperCommand):
             return every
         own = {setting.name: setting for setting in settings_of(models()[named])}
         others = {setting.name for model in models().values() for setting in settings_of(model)}
+        if models()[named].reads == "vectors":
+            others |= {*Text._fields, "unchecked_corpus"}
         shown: list[Any] = []
         for param in every:
             if param.name in own:

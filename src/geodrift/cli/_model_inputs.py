@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from geodrift.cli import UsageError
 from geodrift.cli._inputs import load_corpus, load_documents
 from geodrift.cli._options import Text
 from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
@@ -13,9 +14,14 @@ from geodrift.models.kit import Model
 def load_training(
     model: Model, source: Path | str, vocab: Path | None, text: Text, *, signed: bool, checked: bool
 ) -> Corpus | VectorSource:
-    """The documents behind INPUT of `fit`; see `load_corpus`."""
+    """The documents behind INPUT of `fit`; see `load_corpus`.
+
+    Raises:
+        UsageError: The model reads vectors, and an option about text was given.
+    """
     if model.reads == "counts":
         return load_corpus([source], vocab, text, signed=signed, checked=checked)
+    _refuse(model, text)
     return VectorSource.open(source, None if vocab is None else read_vocabulary(vocab))
 
 
@@ -26,4 +32,13 @@ def load_new(
     if model.reads == "counts":
         words, options = run.labels["word"], run.config["text_options"]
         return load_documents(path, vocab, text, words, options, **stored)
+    _refuse(model, text)
     return VectorSource.open(path, None if vocab is None else read_vocabulary(vocab)).matrix, None
+
+
+def _refuse(model: Model, text: Text) -> None:
+    """Refuse what was said about text, of a model that reads none."""
+    given = [name for name in Text._fields if getattr(text, name) != Text._field_defaults[name]]
+    if given:
+        option = given[0].replace("_", "-")
+        raise UsageError(f"--{option} is about text, and {model.name} reads vectors: leave it out")

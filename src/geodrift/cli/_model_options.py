@@ -59,6 +59,14 @@ def given(
     return read
 
 
+def option_of(name: str) -> str | None:
+    """The option by which a setting is typed that Python calls so; None: it is no setting."""
+    every = (setting for model in models().values() for setting in settings_of(model))
+    return {"held_out": "held-out"}.get(name) or next(
+        (setting.option for setting in every if name in (setting.name, setting.parameter)), None
+    )
+
+
 def checked_model(name: str) -> Model:
     """The model of that name, or a usage error."""
     try:

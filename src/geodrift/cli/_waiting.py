@@ -23,12 +23,14 @@ class Waiting:
         self._bar: Any = None
         self._began = self._last_line = time.monotonic()
         self._done, self._total = 0, 0
-        self._timer = threading.Timer(SHOW_AFTER, self._show)
+        on_terminal = self._console.is_terminal
+        self._timer = threading.Timer(
+            SHOW_AFTER if on_terminal else _LINE_SECONDS, self._show if on_terminal else self._say_what
+        )
         self._timer.daemon = True
 
     def __enter__(self) -> "Waiting":
-        if self._console.is_terminal:
-            self._timer.start()
+        self._timer.start()
         return self
 
     def __exit__(
@@ -57,6 +59,11 @@ class Waiting:
             left = (now - self._began) / max(done, 1) * (total - done)
             told = f": {done:,} of {total:,}, {left:,.0f} s left" if total else ""
             say(self._what + told, self._console.file)
+
+    def _say_what(self) -> None:
+        """Where work tells nothing of its pieces, that it goes on."""
+        if not self._total:
+            say(self._what, self._console.file)
 
     def _show(self) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -134,7 +134,13 @@ def describe(corpus: Corpus) -> Iterator[str]:
         known = ", ".join(corpus.fields[:8]) + (", ..." if len(corpus.fields) > 8 else "")
         yield f"of each document: id{', ' + known if known else ''}"
     if corpus.num_empty_documents:
-        yield f"{corpus.num_empty_documents:,} documents are empty (kept as rows)"
+        number = corpus.num_empty_documents
+        told = (
+            "1 document is empty (kept as a row)"
+            if number == 1
+            else f"{number:,} documents are empty (kept as rows)"
+        )
+        yield told
 
 
 def manifest_summary(corpus: Corpus) -> dict[str, Any]:

@@ -117,6 +117,7 @@ class LikelihoodEstimator(Estimator):
             rows = jax.tree.map(lambda a: a[None], datum)
             return jax.grad(lambda p: self.log_likelihoods(p, rows)[0])(position)
 
+        batch_length(batch)  # says so where there is none
         return jax.vmap(one)(batch)
 
     def _fisher(self, position: Position, terms: PyTree) -> PyTree:

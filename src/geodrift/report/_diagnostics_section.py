@@ -1,5 +1,8 @@
 """How far the run may be believed: convergence, held-out score, checks of the components."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from geodrift.report._data import Report
@@ -118,10 +121,7 @@ def _scores(report: Report) -> Markup | None:
         if isinstance(value, dict):
             if value.get("value") is None:
                 continue
-            interval = (
-                "" if value["low"] is None else f" [{number(value['low'], 3)}, {number(value['high'], 3)}]"
-            )
-            lines.append((name, f"{number(value['value'], 3)}{interval}"))
+            lines.append((name, _of_draws_and_mean(value, report.component)))
         elif not isinstance(value, list):
             lines.append((name, f"{value:,}" if isinstance(value, int) else number(value, 5)))
     told = [tag("div", tag("dt", outside(name.replace("_", " "))), tag("dd", text)) for name, text in lines]
@@ -131,6 +131,15 @@ def _scores(report: Report) -> Markup | None:
         tag("details", tag("summary", "All numbers"), tag("dl", told, class_="numbers")),
         tag("div", csv_button("scores"), class_="tools"),
     )
+
+
+def _of_draws_and_mean(score: Mapping[str, Any], component: str) -> str:
+    """What the sentence says, the median of the draws with its interval, and the score of their mean."""
+    of_mean = f"{number(score['value'], 3)} of the mean {component}s"
+    if score.get("median") is None or score["low"] is None:
+        return of_mean
+    ends = f"[{number(score['low'], 3)}, {number(score['high'], 3)}]"
+    return f"{number(score['median'], 3)} {ends}, {of_mean}"
 
 
 def told_lines(report: Report) -> list[str]:

@@ -53,9 +53,9 @@ def _about(report: Report) -> str:
     documents, name = report.documents, report.component
     number = len(documents.numbers)
     which = (
-        f"All {number:,} {report.document}s"
+        f"All {number:,} {report.document}s that were fitted"
         if number == documents.of
-        else f"{number:,} of {documents.of:,} {report.document}s, drawn at random"
+        else f"{number:,} of the {documents.of:,} {report.document}s that were fitted, drawn at random"
     )
     told = [documents.told(place) for place in range(number)]
     text = (

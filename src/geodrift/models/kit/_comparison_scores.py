@@ -60,7 +60,12 @@ def paired_scores(
     difference, error = paired_difference(other - one, units)
     told = {"first": float(one.sum() / total), "second": float(other.sum() / total)}
     told |= {"difference": difference, "standard_error": error}
-    return told | {"documents": int(scored.sum()), "units": float(total), "draws": draws}, ""
+    return told | {
+        "documents": int(scored.sum()),
+        "units": float(total),
+        "draws": draws,
+        "decides": sides[0][1].score_decides,
+    }, ""
 
 
 def paired_difference(

@@ -50,6 +50,8 @@ class ComponentScores(Answers):
             f"{self.model.component}_draws_per_chain": length,
         }
 
+    score_decides: ClassVar[bool] = True  # whether a held-out score tells which of two runs is better
+
     def document_scores(
         self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int
     ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:

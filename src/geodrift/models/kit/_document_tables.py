@@ -12,9 +12,8 @@ def leading_text(found: list[dict[str, Any]], component: str) -> str:
     """The same as lines of a table for each component."""
     lines, width = [], terminal_width()
     for told in by_size(found):
-        lines.append(
-            hanging(" ".join(map(visible, told["words"])), f"{heading(told, component)}: ", width, "  ")
-        )
+        head, words = heading(told, component), " ".join(map(visible, told["words"]))
+        lines.append(hanging(words, f"{head}: ", width, "  ") if words else head)
         for document in told["documents"]:
             interval = "-" if document["low"] is None else f"[{document['low']:.3f}, {document['high']:.3f}]"
             title = "" if document["title"] is None else "  " + _cut(visible(document["title"]))

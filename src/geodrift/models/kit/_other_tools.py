@@ -83,14 +83,19 @@ def topic_table(
 ) -> list[dict[str, Any]]:
     """Rows with the columns ``Topic``, ``Count``, ``Name`` and ``Representation`` of BERTopic's table.
 
-    ``Count`` is the number of documents that have most of the topic. Arguments are those of
-    `pyldavis_arrays`.
+    ``Count`` is the number of documents that have most of the topic. Those that have most of none, but of
+    what else documents are made of, are counted under ``Topic`` -1, as BERTopic counts its outliers.
+    Arguments are those of `pyldavis_arrays`.
     """
     parts, component = answers.summarise(run, WORDS).parts, answers.model.component
-    counts = np.zeros(len(parts) + 1, np.int64)
+    others = answers.other_columns(run)
+    counts = np.zeros(len(parts) + len(others), np.int64)
     for _, mean in _weighed(run, answers, corpus, most, seed, progress):
-        counts += np.bincount(mean.argmax(axis=1), minlength=len(counts))[: len(counts)]
-    rows = []
+        counts += np.bincount(mean.argmax(axis=1), minlength=len(counts))
+    rows: list[dict[str, Any]] = []
+    if others:
+        outliers = {"Topic": -1, "Count": int(counts[len(parts) :].sum())}
+        rows.append(outliers | {"Name": "_".join(["-1", *others]), "Representation": []})
     for part in parts:
         place, words = part[component], [entry["word"] for entry in part.get("words", ())]
         name = part.get("name") or "_".join(words[:NAME_WORDS]) or component

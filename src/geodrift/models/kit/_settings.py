@@ -52,7 +52,8 @@ class ModelSettings:
     num_draws: int = setting(
         25,
         Whole(1, 1_000_000),
-        "Posterior draws that are stored of each chain.",
+        "Posterior draws to store of each chain, evenly spaced: of few steps, or where draws take long,"
+        " they may be fewer, and some more where they do not divide the steps.",
         option="draws",
         parameter="n_draws",
     )

@@ -91,7 +91,8 @@ class Verdict:
                 "(fit --chains 4) say which."
             ]
         asked, others = least_chains(self.chains), sorted(set(range(number)).difference(self.shared))
-        by = f"all {self.chains}" if asked == self.chains else f"at least {asked} of {self.chains}"
+        every = "both" if self.chains == 2 else f"all {self.chains}"
+        by = every if asked == self.chains else f"at least {asked} of {self.chains}"
         lines = [f"{len(self.shared)} of {number} {name}s were found by {by} chains{self._of_intervals()}."]
         if others:
             told = ", ".join(f"{place} ({self.found[place]})" for place in others[:MOST_TOLD])

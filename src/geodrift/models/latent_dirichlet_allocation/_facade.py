@@ -50,7 +50,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         early_sweeps: Sweeps over each document when it is first seen.
         sweeps: Sweeps over each document of a minibatch after that.
         step_size: (a, b, c) of the schedule a (b + t)^-c, a time, of all methods but "gibbs".
-        gammas_on: "posterior" or "prior": what the unnormalised topics of those methods are.
+        gammas_on: "posterior" or "prior": what the unnormalised topics of the methods other than gibbs are.
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain in `fit`, warm-up included; None: those of 200 passes over the documents,
             and at least 400.

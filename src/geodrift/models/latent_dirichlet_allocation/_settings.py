@@ -72,8 +72,8 @@ class Settings(ModelSettings):
     gammas_on: str = setting(
         "posterior",
         OneOf(("posterior", "prior")),
-        "What the unnormalised topics of those methods are, given the topics: gammas of the prior's shapes"
-        " and the counts (posterior), or of the prior's shapes alone (prior), which scir cannot be.",
+        "What the unnormalised topics of the methods other than gibbs are, given the topics: gammas of the"
+        " prior's shapes and the counts (posterior), or of the prior's shapes alone (prior; not with scir).",
     )
 
     def check_together(self) -> None:

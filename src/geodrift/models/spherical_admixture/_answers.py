@@ -74,6 +74,10 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             "empty_documents": empty,
         }
 
+    # A document's log likelihood is of a thousand numbers: runs that have turned a little less differ by more
+    # than their error over documents.
+    score_decides = False
+
     def scores_of_documents(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
     ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
