@@ -110,7 +110,7 @@ def test_the_most_steps_that_fit_beside_their_own_draws():
     assert steps_left(chain, plan_of, 40, TimeLeft(3.0, 10, 0.5, 0.1))[0] == 40
 
 
-@pytest.mark.parametrize(("seconds", "stored"), [(9.1, 25), (3.1, 25), (1.5, 12), (0.3, 4)])
+@pytest.mark.parametrize(("seconds", "stored"), [(9.1, 25), (3.1, 25), (1.5, 12), (0.3, 5)])
 def test_draws_take_a_third_of_the_time_at_most(monkeypatch, seconds, stored):
     """All 25 would take a second."""
     chain = TimedChain(itertools.repeat(1e-4), 0.04)

@@ -10,9 +10,9 @@ from geodrift.driver._timing import (
     CHECKPOINTS,
     Paced,
     TimeLeft,
+    draws_beside,
     draws_in,
     of_checkpoints,
-    seconds_of,
     steps_left,
 )
 
@@ -24,8 +24,6 @@ LEAST_TIMED = 1 / 4  # of them; where a pilot has taken more than the others it 
 LEAST_SECONDS = 1.0  # that steps are timed for: less tells no more than a pilot
 # Of the warm-up's last steps, as near to those that follow as can be; for `LEAST_SECONDS` at least, or half.
 TIMED_OF_WARM_UP = 0.1
-DRAWS_COUNT = 0.01  # of the time of a run, that fewer draws could save
-LEAST_DRAWS_LEFT = 8  # of a chain, where there is no time for more beside the least steps
 LEAST_AFTER = 0.5  # times the warm-up: steps that follow on it in any case
 
 
@@ -108,10 +106,6 @@ class Revisions:
         num_draws, of_draw = draws_in(self.paced.seconds / number, first, self.paced.kept)
         left = self.ends - time.perf_counter()
         left -= of_checkpoints(self.paced.of_checkpoint, left, CHECKPOINTS - 1)  # one was when it had a plan
-        if num_draws * of_draw * number > DRAWS_COUNT * self.paced.seconds:
-            beside_steps = left / number - seconds_of(first, least, pace)
-            num_draws = min(num_draws, max(LEAST_DRAWS_LEFT, int(beside_steps / of_draw)))
-        self.shares = self.shares._replace(num_draws=num_draws)
-        return plan_of(
-            steps_left(first, plan_of, least, TimeLeft(left / number, num_draws, of_draw, pace))[0]
-        )
+        left_of_chain = draws_beside(first, least, TimeLeft(left / number, num_draws, of_draw, pace))
+        self.shares = self.shares._replace(num_draws=left_of_chain.num_draws)
+        return plan_of(steps_left(first, plan_of, least, left_of_chain)[0])

@@ -19,7 +19,8 @@ LEAST_SHARE = 0.05  # of the time that is left after the first steps
 MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewer of them
 CHECKPOINTS = 2  # of a run that is kept: when it has a plan, and at its end
 STORAGE_RATE = 2e8  # bytes a second that a plain disk makes durable
-LEAST_DRAWS = 4  # of a chain, where there were to be more
+DRAWS_COUNT = 0.01  # of the time of steps: draws that take no more are no fewer
+LEAST_DRAWS = 5  # of a chain, where there were to be more: of four chains these are enough for intervals
 SEARCHED = 1000  # numbers of steps that a plan is chosen from
 COMPILING_STEPS = 3  # taken first, if there is time; their pace tells nothing of the steps that follow
 
@@ -93,11 +94,12 @@ def steps_in(
     of_checkpoint = _of_checkpoint(chains) if kept else 0.0
     left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
     left = (left - (time.perf_counter() - started)) / number
-    shares, taken = first.shares._replace(num_draws=num_draws), first.count - before
-    least, count = shares.least_total(taken) - taken, first.count
-    time_left = TimeLeft(left, num_draws, of_draw, spent / max(done, 1e-9))
+    taken, count = first.count - before, first.count
+    least = first.shares.least_total(taken) - taken
+    time_left = draws_beside(first, least, TimeLeft(left, num_draws, of_draw, spent / max(done, 1e-9)))
+    shares = first.shares._replace(num_draws=time_left.num_draws)
     more, beyond = steps_left(first, lambda more: shares.plan(count + more), least, time_left)
-    return Paced(first.count + more, num_draws, seconds + number * beyond, of_checkpoint, kept)
+    return Paced(count + more, shares.num_draws, seconds + number * beyond, of_checkpoint, kept)
 
 
 class TimeLeft(NamedTuple):
@@ -118,6 +120,24 @@ class TimeLeft(NamedTuple):
     def of_steps(self, num_draws: int) -> float:
         """The time beside so many draws."""
         return self.seconds - num_draws * self.of_draw
+
+
+def draws_beside(chain: Chain, least: int, left: TimeLeft) -> TimeLeft:
+    """The same time, with fewer draws where they cost much and there is no time for all beside the steps.
+
+    Args:
+        chain: It stands before its first draw.
+        least: Steps that it takes in any case; it may say that it takes more.
+        left: The time for both.
+    """
+    of_draws = left.num_draws * left.of_draw
+    if of_draws <= DRAWS_COUNT * left.seconds:
+        return left
+    of_least = seconds_of(chain, max(least, chain.steps_within(0.0, left.pace)), left.pace)
+    if of_draws <= DRAWS_COUNT * of_least:
+        return left
+    fit = int((left.seconds - of_least) / left.of_draw)
+    return left._replace(num_draws=min(left.num_draws, max(LEAST_DRAWS, fit)))
 
 
 def steps_left(chain: Chain, plan_of: Callable[[int], Plan], least: int, left: TimeLeft) -> tuple[int, float]:
