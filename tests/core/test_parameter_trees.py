@@ -84,7 +84,7 @@ def test_equinox_model_as_position():
     assert last(jnp.asarray(X[0])) == pytest.approx(expected)
     assert {"linear.weight", "linear.bias"} <= set(draws.to_datatree()["posterior"].data_vars)
     with pytest.raises(ValueError, match=r"initial: .link is a function, .* equinox.partition"):
-        gd.sample(KEY, gd.samplers.SGGMC(ESTIMATOR, EVERYWHERE, 0.1), DATA, num_draws=1, initial=model)
+        gd.sample(KEY, gd.samplers.SGGMC(ESTIMATOR, EVERYWHERE, 0.1), num_draws=1, initial=model)
 
 
 def test_flax_parameters_as_position():

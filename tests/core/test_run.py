@@ -400,7 +400,7 @@ def test_starts():
         ({"thin": 1.5}, "thin = 1.5"),
         ({"num_warmup": -1}, "num_warmup = -1"),
         ({"batch_size": 3}, "no data"),
-        ({"data": DATA, "batch_size": 0}, "batch_size = 0"),
+        ({"data": DATA}, "data: Full takes none"),
         ({"initial": 2 * MU}, "off the manifold"),
         ({"initial": gd.PerChain(jnp.ones((3, 3)))}, "leading axis of length 2"),
     ],
@@ -415,6 +415,8 @@ def test_data_must_fit_the_estimator():
     sampler, _ = make(SAMPLERS[0])
     with pytest.raises(ValueError, match="data_size is 40"):
         gd.sample(KEY, sampler, DATA[:30], batch_size=5, num_draws=1)
+    with pytest.raises(ValueError, match="batch_size = 0"):
+        gd.sample(KEY, sampler, DATA, batch_size=0, num_draws=1)
 
 
 def test_all_data_is_the_full_gradient():

@@ -205,6 +205,18 @@ def test_the_verdict_says_what_is_shared_and_whether_the_chains_rest():
     assert "rest" not in few
 
 
+def test_of_few_draws_no_interval_holds():
+    """The verdict does not say in one line that they are too narrow and in the next that they hold."""
+    common = topics(1, 4)
+    said = []
+    for number in (1, 5):
+        agreed = aligned({"topics": chains_of([common] * 4, number)}, "topics", np.sqrt)[1]
+        said.append(str(verdict_of(agreed, {}, "topic")))
+    assert "but 4 draws in all" in said[0]
+    assert "hold for another run" not in said[0]
+    assert "their intervals hold for another run" in said[1]
+
+
 def test_one_chain_is_told_that_it_is_one():
-    said = str(verdict_of(agreement(iter(chains_of([topics(1)])), np.sqrt), {}, "cluster"))
+    said = str(verdict_of(agreement(iter(chains_of([topics(1)], 20)), np.sqrt), {}, "cluster"))
     assert said.startswith("One chain: the intervals are its own. Another run may find other clusters")

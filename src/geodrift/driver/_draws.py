@@ -34,6 +34,11 @@ class Draws(NamedTuple):
     tuned: Tuned | Adapted | None = None  # what was chosen for ``step_size=None``
     report: RunReport | None = None  # R-hat, ESS, acceptance, temperature; None of too few draws
 
+    def __repr__(self) -> str:
+        chains, draws = np.shape(self.info.result)
+        shapes = jax.tree.map(lambda x: np.shape(x)[2:], self.position)
+        return f"Draws of {chains} chains, {draws} each, of shape {shapes}: {self.report or 'no report'}"
+
     def to_datatree(self) -> "xarray.DataTree":
         """The draws as an xarray DataTree with the groups ``posterior`` and ``sample_stats``.
 

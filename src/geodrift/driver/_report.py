@@ -17,6 +17,10 @@ MOST_RHAT, LEAST_ESS = 1.02, 200.0  # of such a sample R-hat is about 1 + 4 / ES
 LEAST_ACCEPTANCE = 0.4
 SURELY_REJECTED, MOST_REJECTED = 1e-3, 0.1  # an acceptance, and the share of steps that may have less
 MOST_HEATING = 0.05  # of the kinetic temperature, beyond its Monte Carlo error
+# Of that error as it counts: where velocities have their law it is smaller, and where they have tails that no
+# such law has, it grows with them.
+MOST_TEMPERATURE_ERROR = 0.3
+HOT = 3.0  # a kinetic temperature that no gradient noise explains
 
 
 class RunReport(NamedTuple):
@@ -47,13 +51,15 @@ class RunReport(NamedTuple):
     def warnings(self) -> list[str]:
         """What speaks against the draws, and what to do; empty where nothing does."""
         told = []
-        if not self.rhat <= MOST_RHAT:
+        if np.isnan(self.rhat):
+            told.append("the chains have not moved: no draw differs from another; take a smaller step_size")
+        elif self.rhat > MOST_RHAT:
             told.append(
                 f"R-hat is {self.rhat:.3g} ({self.worst}), above {MOST_RHAT}: the chains have not met, or not"
                 " come to rest; take more warm-up and more draws, other starts, or step_size=None"
                 " where a step was given"
             )
-        if not self.ess >= LEAST_ESS:
+        if self.ess < LEAST_ESS:
             told.append(
                 f"the draws are worth {self.ess:.0f} independent ones, fewer than {LEAST_ESS:.0f}: take more"
                 " draws, or more steps between them"
@@ -72,7 +78,15 @@ class RunReport(NamedTuple):
             told += self.gradients.warnings
         # Velocities may be off by the step size where positions are not: gradients that are sure know better.
         known = self.gradients is not None and self.gradients.variance_error < MOST_HEATING
-        if not known and abs(self.temperature - 1) > MOST_HEATING + 3 * self.temperature_error:
+        error = min(self.temperature_error, MOST_TEMPERATURE_ERROR)
+        if self.temperature > HOT:
+            told.append(
+                f"the kinetic temperature is {self.temperature:.3g}, not 1: the steps are not stable, and the"
+                " draws are not of the target; take a smaller step_size, or, where the gradient grows without"
+                " bound towards an edge of the manifold, at which no step is small enough, GMC or other"
+                " coordinates"
+            )
+        elif not known and abs(self.temperature - 1) > MOST_HEATING + 3 * error:
             told.append(
                 f"the kinetic temperature is {self.temperature:.3g}, not 1: gradient noise that is not"
                 " accounted for heats, a step_size that is too large may cool; take a smaller step_size, more"
@@ -84,6 +98,8 @@ class RunReport(NamedTuple):
         of_test = "" if np.isnan(self.acceptance) else f", acceptance {self.acceptance:.2f}"
         if self.gradients is not None:
             of_test += f", {self.gradients}"
+        elif not of_test:
+            of_test = ", not held against the gradients of the target"
         return (
             f"R-hat {self.rhat:.3f} ({self.worst}), at least {self.ess:.0f} effective draws{of_test}, kinetic"
             f" temperature {self.temperature:.2f}"

@@ -19,6 +19,7 @@ from geodrift.driver._automatic import is_automatic, settled
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chunk
 from geodrift.driver._compiled_chain import CompiledChain
+from geodrift.driver._data_at_fault import told_of_data
 from geodrift.driver._draw_length import DrawLength
 from geodrift.driver._draws import Draws, RunProgress
 from geodrift.driver._gradient_check import gradient_check
@@ -129,7 +130,8 @@ def sample(
             "batch_size = 'auto': it is chosen with the step size: give step_size=None, or a number"
         )
     if is_automatic(sampler):
-        sampler, tuned, starts = settled(key, sampler, source, initial, num_warmup, num_chains, checkpoint)
+        given = key, sampler, source, initial, num_warmup, num_chains, checkpoint
+        sampler, tuned, starts = told_of_data(data, settled, *given)
         # The number of inner steps may be another, and with it the batches of a step, or their size.
         sampler, source = source_of(key, sampler, data, tuned.batch_size or batch_size, batches)
     if isinstance(tuned, Adapted):
@@ -146,7 +148,7 @@ def sample(
         run = open_or_create(Path(checkpoint), settings, num_chains)
     length = DrawLength(num_draws, seconds, num_warmup, thin)
     view = ProgressView(progress_console() if progress else None)
-    draws = _carried_out(chain, length, run, callback, view)
+    draws = told_of_data(data, _carried_out, chain, length, run, callback, view)
     steps = thin * (getattr(tuned, "num_steps", None) or getattr(plain, "num_steps", 1))
     report = _report_of(key, plain, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]

@@ -70,9 +70,14 @@ def source_of(
         if batch_size is not None:
             raise ValueError(f"batch_size = {batch_size}: there is no data to draw a batch from; give data")
         return sampler, Source(Batching(0, None, True), None, None, None)
+    estimator = getattr(sampler, "estimator", None)
+    if not getattr(estimator, "takes_data", True):
+        raise ValueError(
+            f"data: {type(estimator).__name__} takes none, since its density is the whole target; leave data"
+            " out, or give an estimator of minibatches, such as Minibatch"
+        )
     if is_stream(data):
         return sampler, _stream(sampler, data, batch_size, batches)
-    estimator = getattr(sampler, "estimator", None)
     host = data if isinstance(data, HostData) else None
     tree = jax.tree.map(jnp.asarray, data) if host is None else host.arrays
     size = batch_length(tree)

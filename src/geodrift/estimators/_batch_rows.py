@@ -49,9 +49,9 @@ def batch_length(batch: Batch) -> int:
     if not shapes:
         raise ValueError("the batch is empty: this estimator needs data; give sample(..., data)")
     if len(shapes) > 1 or shapes == {()}:
-        lengths = ", ".join(str(shape[0]) if shape else "none" for shape in sorted(shapes))
+        lengths = ", ".join(str(shape[0]) if shape else "none (a single number)" for shape in sorted(shapes))
         raise ValueError(
             f"data: the arrays have leading axes of length {lengths}: each needs one row for each datum;"
-            " keep what all data share in log_likelihood itself"
+            " keep what all data share in log_likelihood itself, and make an array of a list of numbers"
         )
     return shapes.pop()[0]

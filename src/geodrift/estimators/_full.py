@@ -1,5 +1,7 @@
 """The exact gradient of a log density."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,6 +28,8 @@ class Full(Estimator):
         affine: Coordinates in which positions are given here, of R^n; None: positions are what
             ``log_density`` takes.
     """
+
+    takes_data: ClassVar[bool] = False
 
     log_density: LogDensity = eqx.field(converter=_with_jax_arrays)
     affine: Affine | None = eqx.field(default=None, kw_only=True)

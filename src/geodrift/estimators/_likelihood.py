@@ -86,8 +86,9 @@ class LikelihoodEstimator(Estimator):
         return values
 
     def log_prior_at(self, position: Position) -> Scalar:
-        """The log prior, an array also where the function returns a number."""
-        return jnp.asarray(self.log_prior(self._position(position)))
+        """The log prior, an array of real numbers also where the function returns 0."""
+        value = jnp.asarray(self.log_prior(self._position(position)))
+        return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype(float)
 
     def in_coordinates(self: _Kind, affine: Affine) -> _Kind:
         """The same target for coordinates of R^n.

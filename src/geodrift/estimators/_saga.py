@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from geodrift import _tree
 from geodrift._types import (
@@ -102,6 +102,10 @@ class SAGA(LikelihoodEstimator):
     def table_bytes(self, position: Position) -> int:
         """Bytes of the table of one chain whose position has these shapes and dtypes."""
         return self.data_size * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(position))
+
+    def log_likelihoods(self, position: Position, batch: Batch) -> Float[Array, " batch"]:
+        """The log likelihood of each datum of a batch, with or without the numbers of its rows."""
+        return super().log_likelihoods(position, batch.data if isinstance(batch, Rows) else batch)
 
     def init(self, key: RandomKey, position: Position) -> SAGAState:
         """The state with the table of the gradients at the start: one pass over the data."""

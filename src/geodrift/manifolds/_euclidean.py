@@ -53,6 +53,7 @@ class Euclidean(Flat):
         if self.n is None:
             raise ValueError(
                 "Euclidean() has no shape to draw a point of: give Euclidean(n), or an initial position"
+                " (of a NumPyro model: initial=target.initial)"
             )
         return jax.random.normal(key, (*shape, self.n))
 

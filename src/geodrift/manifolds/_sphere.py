@@ -1,5 +1,7 @@
 """Unit vectors."""
 
+from numbers import Integral
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,14 +22,14 @@ class Sphere(Embedded):
         n: Number of ambient coordinates, the length of the last axis.
 
     Raises:
-        ValueError: ``n`` is less than 2.
+        ValueError: ``n`` is no whole number, or less than 2.
     """
 
     n: int = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        if self.n < 2:
-            raise ValueError(f"n = {self.n}: a sphere of unit vectors of R^n needs n of 2 or more")
+        if not isinstance(self.n, Integral) or self.n < 2:
+            raise ValueError(f"n = {self.n!r}: a sphere of unit vectors of R^n needs a whole n of 2 or more")
 
     @property
     def point_shape(self) -> tuple[int, ...]:

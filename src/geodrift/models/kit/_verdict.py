@@ -108,7 +108,7 @@ class Verdict:
 
     def _of_intervals(self) -> str:
         """What may be said of the intervals of what is shared: of nothing, nothing."""
-        if not self.shared:
+        if not self.shared or (self.draws is not None and self.draws < LEAST_OF_INTERVALS):
             return ""
         if not self.at_rest:
             return ": these are alike, though the chains differ in other numbers (below)"
@@ -175,7 +175,7 @@ def verdict_of(
         agreed.chance,
         agreed.relations,
         {name: _told(np.asarray(draws, np.float64)) for name, draws in quantities.items()},
-        draws=min((np.size(draws) for draws in quantities.values()), default=None),
+        draws=min([int(np.prod(agreed.orders.shape[:2])), *map(np.size, quantities.values())]),
     )
 
 

@@ -1,0 +1,79 @@
+"""What a user does wrong is told in the user's words: data that are not finite, data that nothing takes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+
+KEY = jax.random.key(0)
+DATA = np.asarray(jax.random.normal(jax.random.key(1), (500,)) + 1.0)
+LINE = gd.manifolds.Euclidean(1)
+
+
+def log_likelihood(mean, batch):
+    return -0.5 * (batch - mean[0]) ** 2
+
+
+def minibatch(log_prior=lambda mean: 0.0):
+    return gd.estimators.Minibatch(log_likelihood, log_prior, len(DATA), noise_variance="scalar-fisher")
+
+
+@pytest.mark.filterwarnings("ignore:geodrift.sample")
+@pytest.mark.parametrize(("manifold", "alpha"), [(gd.manifolds.Simplex(3), [0.3, 0.5, 1.0])])
+def test_velocities_with_tails_that_no_law_of_theirs_has_are_told(manifold, alpha):
+    """The Monte Carlo error of their temperature is as large as it is, and no excuse."""
+    powers = jnp.array(alpha) - 1.0
+    target = gd.estimators.Full(lambda x: (powers * jnp.log(x)).sum())
+    sampler = gd.samplers.SGGMC(target, manifold, step_size=0.05, friction=6.0)
+    with pytest.warns(gd.RunWarning, match="kinetic temperature is .*not stable"):
+        draws = gd.sample(KEY, sampler, num_draws=500, num_warmup=100, num_chains=4)
+    assert draws.report.temperature > 3
+    assert "not held against the gradients" in str(draws.report)
+    assert "4 chains, 500 each, of shape (3,)" in repr(draws)
+
+
+@pytest.mark.parametrize("step_size", [1e-2, None])
+def test_a_number_that_is_not_finite_is_found_in_the_data(step_size):
+    sampler = gd.samplers.SGGMC(minibatch(), LINE, step_size)
+    data = DATA.copy()
+    data[[3, 8]] = np.nan
+    with pytest.raises((gd.SamplingError, ValueError), match=r"not finite, the first in row 3$"):
+        gd.sample(KEY, sampler, data, batch_size=50, num_draws=10, num_warmup=20)
+
+
+def test_data_that_the_density_does_not_take_are_refused():
+    sampler = gd.samplers.HMC(gd.estimators.Full(lambda x: -0.5 * (x**2).sum()), LINE, 0.1, num_steps=5)
+    with pytest.raises(ValueError, match="data: Full takes none"):
+        gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10, initial=jnp.zeros(1))
+
+
+def test_chains_that_do_not_move_are_told_so():
+    sampler = gd.samplers.HMC(gd.estimators.Full(lambda x: -0.5 * (x**2).sum()), LINE, 1e6, num_steps=5)
+    with pytest.warns(gd.RunWarning, match="the chains have not moved"):
+        gd.sample(KEY, sampler, num_draws=50, num_chains=4, initial=jnp.ones(1))
+
+
+@pytest.mark.filterwarnings("ignore:geodrift.sample")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        gd.estimators.ControlVariate(log_likelihood, lambda mean: 0, DATA),
+        gd.estimators.SAGA(log_likelihood, lambda mean: 0, DATA),
+    ],
+    ids=["control variate", "SAGA"],
+)
+def test_step_sizes_are_found_with_a_flat_prior_of_0(estimator):
+    """Of a whole number, which has no gradient; and of batches that know their rows."""
+    sampler = gd.samplers.SGLD(estimator, LINE, None)
+    draws = gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=1000, num_chains=4)
+    assert draws.position.mean() == pytest.approx(DATA.mean(), abs=0.006)
+    assert draws.position.std() == pytest.approx(len(DATA) ** -0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("number", [2.5, "3", 1])
+@pytest.mark.usefixtures("unchecked_types")
+def test_a_dimension_is_a_whole_number(number):
+    with pytest.raises(ValueError, match="needs a whole n of 2 or more"):
+        gd.manifolds.Sphere(number)
