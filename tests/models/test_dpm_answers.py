@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
+from sklearn.base import clone
 
 import geodrift
 from geodrift.models import DirichletProcessMixture
@@ -83,6 +84,16 @@ def test_a_partition_of_the_rows_is_that_of_the_groups(fitted, loss):
     assert (labels == groups).mean() > 0.95
     with pytest.raises(ValueError, match="loss must be one of vi, binder, got 'x'"):
         model.point_partition("x")
+
+
+def test_columns_have_names(fitted):
+    pytest.importorskip("pandas")
+    model, rows, _ = fitted
+    frame = clone(model).set_output(transform="pandas").fit(rows[:60]).transform(rows[:5])
+    assert list(frame.columns)[-2:] == [f"cluster{frame.shape[1] - 2}", "others"]
+    told = clone(model).set_params(n_clusters=2).fit(rows[:60])
+    assert told.get_feature_names_out().tolist() == ["cluster0", "cluster1"]
+    assert told.transform(rows[:5]).shape == (5, 2)
 
 
 def test_without_stored_assignments_the_error_says_what_to_do():

@@ -172,6 +172,13 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
             found, self.agreement_ if self._given else _places.with_rest(self.agreement_)
         )
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`, also after `set_output`: cluster0, ..., others."""
+        del input_features
+        check_is_fitted(self)
+        names = [f"cluster{k}" for k in range(self.cluster_draws_.shape[1])]
+        return np.array(names if self._given else [*names, "others"], dtype=object)
+
     def score_samples(self, X: Any) -> Float[np.ndarray, " D"]:
         """Log density of each row, averaged over the draws; multinomial coefficients are left out."""
         check_is_fitted(self)
