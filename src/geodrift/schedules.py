@@ -208,6 +208,8 @@ def as_schedule(step_size: Any) -> Schedule:
     """A schedule itself, the constant schedule of a number, or `Automatic` for None."""
     if step_size is None:
         return Automatic()
+    if isinstance(step_size, str):
+        raise ValueError(f"step_size = {step_size!r}: give a number, a schedule, or None, which finds one")
     return step_size if isinstance(step_size, Schedule) else Constant(step_size)
 
 

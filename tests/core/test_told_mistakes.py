@@ -72,6 +72,12 @@ def test_step_sizes_are_found_with_a_flat_prior_of_0(estimator):
     assert draws.position.std() == pytest.approx(len(DATA) ** -0.5, rel=0.1)
 
 
+@pytest.mark.usefixtures("unchecked_types")
+def test_a_word_is_no_step_size():
+    with pytest.raises(ValueError, match="step_size = 'auto': give a number, a schedule, or None"):
+        gd.samplers.SGGMC(minibatch(), LINE, step_size="auto")
+
+
 @pytest.mark.parametrize("number", [2.5, "3", 1])
 @pytest.mark.usefixtures("unchecked_types")
 def test_a_dimension_is_a_whole_number(number):
