@@ -22,12 +22,15 @@ def verify(
     ] = False,
 ) -> None:
     """Say which files of a run or a corpus are not as they were written; exit status 1 if there are any."""
+    from geodrift._errors import InputError
     from geodrift.cli import UsageError
     from geodrift.models.kit import damage_of_corpus, damage_of_run, repair_run
 
     is_corpus = (path / "manifest.json").exists()
     if is_corpus and repair:
         raise UsageError(f"{path} is a corpus, which --repair does not change: make it anew from its source")
+    if not is_corpus and path.is_dir() and not (path / "config.json").exists():
+        raise InputError(f"{path} is no run, without config.json, and no corpus, without manifest.json")
     damage = damage_of_corpus(path) if is_corpus else damage_of_run(path)
     for found in damage:
         show(visible(found))

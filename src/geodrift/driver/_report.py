@@ -20,7 +20,7 @@ MOST_HEATING = 0.05  # of the kinetic temperature, beyond its Monte Carlo error
 # Of that error as it counts: where velocities have their law it is smaller, and where they have tails that no
 # such law has, it grows with them.
 MOST_TEMPERATURE_ERROR = 0.3
-HOT = 3.0  # a kinetic temperature that no gradient noise explains
+HOT = 3.0  # a kinetic temperature far beyond what a longer run or a little noise explains
 
 
 class RunReport(NamedTuple):
@@ -79,11 +79,12 @@ class RunReport(NamedTuple):
         # Velocities may be off by the step size where positions are not: gradients that are sure know better.
         known = self.gradients is not None and self.gradients.variance_error < MOST_HEATING
         error = min(self.temperature_error, MOST_TEMPERATURE_ERROR)
-        if self.temperature > HOT:
+        if not known and self.temperature > HOT:
             told.append(
-                f"the kinetic temperature is {self.temperature:.3g}, not 1: the steps are not stable, and the"
-                " draws are not of the target; take a smaller step_size, or, where the gradient grows without"
-                " bound towards an edge of the manifold, at which no step is small enough, GMC or other"
+                f"the kinetic temperature is {self.temperature:.3g}, not 1: the steps are not stable, or"
+                " gradient noise that is not accounted for heats them, and the draws are not of the target;"
+                " take a smaller step_size, a larger batch, or a noise_variance; where the gradient grows"
+                " without bound towards an edge of the manifold no step is small enough: take GMC, or other"
                 " coordinates"
             )
         elif not known and abs(self.temperature - 1) > MOST_HEATING + 3 * error:
