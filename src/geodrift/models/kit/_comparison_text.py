@@ -84,7 +84,7 @@ def _scores(told: "Comparison") -> str:
     better = "second" if s["difference"] > 0 else "first"
     verdict = f"the {better} is better" if sure else "too little to tell them apart"
     if sure and not s["decides"]:
-        verdict = "of this model that is no verdict, since runs of one law differ by more than this error"
+        verdict = "of this model that is no verdict: runs of the same topics may differ by more than that"
     return (
         f"Held-out log score, the larger the better: first {s['first']:.4f}, second {s['second']:.4f};"
         f" second less first {s['difference']:+.4f}, standard error {s['standard_error']:.4f} over the same"
