@@ -15,10 +15,13 @@ def ess(draws: Float[np.ndarray, "chain draw *event"], method: str = "bulk") -> 
         draws: Draws ``[chain, draw, ...]``.
         method: The estimate for which the size is meant: ``"bulk"``, ``"mean"``, ``"tail"`` or another that
             arviz-stats knows.
+
+    Raises:
+        ValueError: There is no axis of chains.
     """
     # arviz-stats asks for the quantiles whose size is meant, the least of which it returns.
     prob = TAIL if method == "tail" else None
-    return _statistics().ess(np.asarray(draws), chain_axis=0, draw_axis=1, method=method, prob=prob)
+    return _statistics().ess(_of_chains(draws), chain_axis=0, draw_axis=1, method=method, prob=prob)
 
 
 def rhat(draws: Float[np.ndarray, "chain draw *event"], method: str = "rank") -> Float[np.ndarray, "*event"]:
@@ -27,8 +30,11 @@ def rhat(draws: Float[np.ndarray, "chain draw *event"], method: str = "rank") ->
     Args:
         draws: Draws ``[chain, draw, ...]``.
         method: ``"rank"`` or ``"split"``.
+
+    Raises:
+        ValueError: There is no axis of chains.
     """
-    return _statistics().rhat(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+    return _statistics().rhat(_of_chains(draws), chain_axis=0, draw_axis=1, method=method)
 
 
 def mcse(draws: Float[np.ndarray, "chain draw *event"], method: str = "mean") -> Float[np.ndarray, "*event"]:
@@ -37,8 +43,20 @@ def mcse(draws: Float[np.ndarray, "chain draw *event"], method: str = "mean") ->
     Args:
         draws: Draws ``[chain, draw, ...]``.
         method: The estimate whose error is meant: ``"mean"``, ``"sd"`` or ``"median"``.
+
+    Raises:
+        ValueError: There is no axis of chains.
     """
-    return _statistics().mcse(np.asarray(draws), chain_axis=0, draw_axis=1, method=method)
+    return _statistics().mcse(_of_chains(draws), chain_axis=0, draw_axis=1, method=method)
+
+
+def _of_chains(draws: Float[np.ndarray, "chain draw *event"]) -> Float[np.ndarray, "chain draw *event"]:
+    draws = np.asarray(draws)
+    if draws.ndim < 2:
+        raise ValueError(
+            f"draws: of shape {draws.shape}: must be [chain, draw, ...]; of a single chain give draws[None]"
+        )
+    return draws
 
 
 def _statistics() -> Any:

@@ -83,3 +83,47 @@ def test_a_word_is_no_step_size():
 def test_a_dimension_is_a_whole_number(number):
     with pytest.raises(ValueError, match="needs a whole n of 2 or more"):
         gd.manifolds.Sphere(number)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: minibatch(None), "log_prior = None: give a function of the position; a flat prior is"),
+        (lambda: gd.estimators.Full(None), "log_density = None: give a function"),
+        (
+            lambda: gd.manifolds.Sphere(3).project([1.0, 2.0, 2.0]),
+            "position is a list: give an array of real",
+        ),
+        (lambda: gd.manifolds.Sphere(3).project(np.array([1, 2, 2])), "position is an array of int64"),
+        (lambda: gd.diagnostics.rhat(DATA), r"draws: of shape \(500,\): must be \[chain, draw"),
+    ],
+)
+def test_what_is_no_function_or_array_is_named(wrong, told):
+    with pytest.raises(ValueError, match=told):
+        wrong()
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_log_densities_that_return_arrays_are_told_so():
+    sampler = gd.samplers.SGLD(minibatch(lambda mean: -(mean**2)), LINE, 1e-3)
+    with pytest.raises(ValueError, match=r"log_prior returned shape \(1,\): return one number"):
+        gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10)
+    sampler = gd.samplers.HMC(gd.estimators.Full(lambda mean: -(mean**2)), LINE, 0.1, num_steps=5)
+    with pytest.raises(ValueError, match=r"log_density returned shape \(1,\): return one number"):
+        gd.sample(KEY, sampler, num_draws=10)
+
+
+def test_data_of_words_are_refused():
+    with pytest.raises(ValueError, match=r"data: an array of <U1 cannot be used.*codes of labels"):
+        gd.sample(KEY, gd.samplers.SGLD(minibatch(), LINE, 1e-3), np.array(["a", "b"]), num_draws=10)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("step_size", [1e-4, None])
+def test_draws_are_no_start(step_size):
+    sampler = gd.samplers.SGLD(minibatch(), LINE, 1e-4)
+    draws = gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10)
+    sampler = gd.samplers.SGLD(minibatch(), LINE, step_size)
+    with pytest.raises(ValueError, match=r"initial: is the Draws of an earlier run: give draws\.state"):
+        gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10, initial=draws)

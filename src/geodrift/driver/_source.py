@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from geodrift._types import RandomKey
@@ -79,7 +80,7 @@ def source_of(
     if is_stream(data):
         return sampler, _stream(sampler, data, batch_size, batches)
     host = data if isinstance(data, HostData) else None
-    tree = jax.tree.map(jnp.asarray, data) if host is None else host.arrays
+    tree = jax.tree.map(_numbers, data) if host is None else host.arrays
     size = batch_length(tree)
     expected = getattr(estimator, "data_size", size)
     if expected != size:
@@ -101,6 +102,17 @@ def source_of(
     if host is not None:
         return sampler, Source(batching, None, HostData(tree), host.sketch(), smaller)
     return sampler, Source(batching, lay_out(key, tree, batching), None, tree, smaller)
+
+
+def _numbers(values: Any) -> Array:
+    try:
+        return jnp.asarray(values)
+    except (TypeError, ValueError) as error:
+        held = np.asarray(values).dtype
+        raise ValueError(
+            f"data: an array of {held} cannot be used in a log likelihood: give arrays of numbers; make codes"
+            " of labels, as pandas.factorize does, and leave text out"
+        ) from error
 
 
 def _stream(sampler: Sampler, data: Iterable, batch_size: int | str | None, batches: str) -> Source:

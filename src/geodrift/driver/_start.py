@@ -11,6 +11,7 @@ from jaxtyping import Array, Key, PyTree
 from geodrift._tree import shared_by_chains
 from geodrift._types import Position, RandomKey
 from geodrift.driver._compiled_steps import init_chains
+from geodrift.driver._draws import Draws
 from geodrift.manifolds import Manifold
 from geodrift.samplers import Sampler
 
@@ -46,7 +47,16 @@ def _chain_keys(key: RandomKey, num_chains: int) -> Key[Array, "3 chain"]:
 
 
 def is_state(initial: Any) -> bool:
-    """Whether ``initial`` is a sampler's state: a position has no field that chains share."""
+    """Whether ``initial`` is a sampler's state: a position has no field that chains share.
+
+    Raises:
+        ValueError: It is the draws of a run, which have a state.
+    """
+    if isinstance(initial, Draws):
+        raise ValueError(
+            "initial: is the Draws of an earlier run: give draws.state to go on from there, or PerChain of a"
+            " position for each chain to start anew"
+        )
     return any(jax.tree.leaves(shared_by_chains(initial)))
 
 

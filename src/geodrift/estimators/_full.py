@@ -10,6 +10,7 @@ import numpy as np
 from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
+from geodrift.estimators._functions import check_function, one_number
 
 
 def _with_jax_arrays(function: LogDensity) -> LogDensity:
@@ -33,6 +34,9 @@ class Full(Estimator):
 
     log_density: LogDensity = eqx.field(converter=_with_jax_arrays)
     affine: Affine | None = eqx.field(default=None, kw_only=True)
+
+    def __check_init__(self) -> None:
+        check_function("log_density", self.log_density)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:
         """The empty state."""
@@ -60,8 +64,13 @@ class Full(Estimator):
         return Full(self.log_density, affine=affine)
 
     def value(self, position: Position) -> Scalar:
-        """The log density."""
-        return self.log_density(position if self.affine is None else self.affine(position))
+        """The log density.
+
+        Raises:
+            ValueError: ``log_density`` does not return one number.
+        """
+        given = position if self.affine is None else self.affine(position)
+        return one_number("log_density", self.log_density(given))
 
     def noise_variance(self, position: Position, prepared: tuple[()]) -> None:
         """None: the gradient has no noise."""

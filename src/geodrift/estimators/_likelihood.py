@@ -13,6 +13,7 @@ from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Pos
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 from geodrift.estimators._batch_rows import batch_length
+from geodrift.estimators._functions import check_function, one_number
 from geodrift.estimators._noise import Fisher, fisher_variance
 from geodrift.manifolds import Manifold
 
@@ -40,6 +41,10 @@ class LikelihoodEstimator(Estimator):
 
     takes_rows: ClassVar[bool] = False
     """Whether batches must be `Rows`; `geodrift.sample` makes them from plain data."""
+
+    def __check_init__(self) -> None:
+        check_function("log_likelihood", self.log_likelihood)
+        check_function("log_prior", self.log_prior)
 
     @abc.abstractmethod
     def noisy_terms(self, position: Position, state: Any, batch: Batch) -> PyTree:
@@ -86,9 +91,12 @@ class LikelihoodEstimator(Estimator):
         return values
 
     def log_prior_at(self, position: Position) -> Scalar:
-        """The log prior, an array of real numbers also where the function returns 0."""
-        value = jnp.asarray(self.log_prior(self._position(position)))
-        return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype(float)
+        """The log prior.
+
+        Raises:
+            ValueError: ``log_prior`` does not return one number.
+        """
+        return one_number("log_prior", self.log_prior(self._position(position)))
 
     def in_coordinates(self: _Kind, affine: Affine) -> _Kind:
         """The same target for coordinates of R^n.

@@ -68,7 +68,12 @@ class Flat(Embedded):
 
 
 def check_point_shape(manifold: Manifold, shape: tuple[int, ...], x: Array) -> None:
-    """Raise ValueError unless the last axes of ``x`` have this shape."""
+    """Raise ValueError unless ``x`` is an array of real numbers whose last axes have this shape."""
+    if not hasattr(x, "dtype") or not jnp.issubdtype(x.dtype, jnp.floating):
+        held = f"an array of {x.dtype}" if hasattr(x, "dtype") else f"a {type(x).__name__}"
+        raise ValueError(
+            f"position is {held}: give an array of real numbers, jax.numpy.asarray(position, float)"
+        )
     if x.shape[-len(shape) :] != shape:
         axes = f"a last axis of length {shape[0]}" if len(shape) == 1 else f"last axes {shape}"
         raise ValueError(f"position has shape {x.shape}: {manifold!r} needs {axes}")
