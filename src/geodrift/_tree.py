@@ -41,13 +41,16 @@ def is_shape(x: Any) -> bool:
     return isinstance(x, tuple) and all(isinstance(n, int) for n in x)
 
 
-def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list:
+def broadcast_prefix(
+    prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool] | None = None, name: str = "an argument"
+) -> list:
     """For each leaf of ``tree``, in flattening order, the leaf of ``prefix`` that stands over it.
 
     Args:
         prefix: A tree prefix of ``tree``; a single leaf stands over all of it.
         tree: The full tree.
         is_leaf: What counts as a leaf, in both trees.
+        name: What the error calls the prefix.
 
     Raises:
         ValueError: ``prefix`` is no prefix of ``tree``.
@@ -57,13 +60,35 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: Callable[[Any], bool
     def spread(leaf: Any, subtree: PyTree) -> None:
         found.extend([leaf] * len(jax.tree.leaves(subtree, is_leaf=is_leaf)))
 
-    jax.tree.map(spread, prefix, tree, is_leaf=is_leaf)
+    try:
+        jax.tree.map(spread, prefix, tree, is_leaf=is_leaf)
+    except (TypeError, ValueError):
+        given, wanted = jax.tree.structure(prefix), jax.tree.structure(tree)
+        raise ValueError(
+            f"{name} of the form {given} does not fit the position's {wanted}: give one value for all of it,"
+            " or a tree of the same form; of a position that is one array an array, not a list"
+        ) from None
     return found
+
+
+def check_broadcasts(name: str, prefix: PyTree, tree: PyTree) -> None:
+    """Raise ValueError, which names the argument, unless each leaf of the prefix broadcasts to the tree's."""
+    for given, leaf in zip(broadcast_prefix(prefix, tree, name=name), jax.tree.leaves(tree), strict=True):
+        shape, wanted = jnp.shape(given), jnp.shape(leaf)
+        pairs = zip(shape[::-1], wanted[::-1], strict=False)
+        if len(shape) > len(wanted) or any(size not in (1, full) for size, full in pairs):
+            raise ValueError(f"{name} has shape {shape}: must broadcast to the position's {wanted}")
 
 
 def as_float_arrays(x: PyTree) -> PyTree:
     """Convert every number in ``x`` to a floating-point array: jit traces arrays and fixes plain numbers."""
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(leaf, float)), x)
+
+    def as_float(leaf: Any) -> Array:
+        if isinstance(leaf, str):
+            raise ValueError(f"{leaf!r}: give a number, or an array of numbers")
+        return jnp.asarray(leaf, dtype=jnp.result_type(leaf, float))
+
+    return jax.tree.map(as_float, x)
 
 
 def shared_by_chains(state: PyTree) -> PyTree[bool]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
+from geodrift._whole import as_whole, is_whole
 
 _GOLDEN = 0.6180339887498949  # the golden ratio less 1
 
@@ -175,12 +176,12 @@ class Cyclical(Schedule):
     """
 
     step_size: Float[Array, ""] = eqx.field(converter=as_float_arrays)
-    cycle_length: int = eqx.field(static=True)
+    cycle_length: int = eqx.field(static=True, converter=as_whole)
     exploration_fraction: float = eqx.field(static=True)
 
     def __check_init__(self) -> None:
         check_positive("step_size", self.step_size)
-        if not isinstance(self.cycle_length, int) or self.cycle_length < 2:
+        if not is_whole(self.cycle_length, 2):
             raise ValueError(
                 f"cycle_length = {self.cycle_length!r}: must be a whole number of steps, 2 or more"
             )
@@ -196,7 +197,7 @@ class Cyclical(Schedule):
 
     def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
-        r = (count % self.cycle_length).astype(self.step_size.dtype) / self.cycle_length
+        r = jnp.asarray(count % self.cycle_length, self.step_size.dtype) / self.cycle_length
         return self.step_size / 2 * (jnp.cos(jnp.pi * r) + 1)
 
     def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
@@ -210,7 +211,14 @@ def as_schedule(step_size: Any) -> Schedule:
         return Automatic()
     if isinstance(step_size, str):
         raise ValueError(f"step_size = {step_size!r}: give a number, a schedule, or None, which finds one")
-    return step_size if isinstance(step_size, Schedule) else Constant(step_size)
+    if isinstance(step_size, Schedule):
+        return step_size
+    if callable(step_size) or np.ndim(step_size) != 0:
+        raise ValueError(
+            f"step_size = {step_size!r}: give one number, None, which finds one, or a schedule; a function of"
+            " your own goes into a subclass of geodrift.schedules.Schedule"
+        )
+    return Constant(step_size)
 
 
 def check_positive(name: str, value: Array) -> None:

@@ -258,7 +258,7 @@ def test_saga_refuses_a_table_that_is_too_large():
         ValueError, match="takes 120 bytes for each chain, more than max_table_bytes = 119: take SVRG"
     ):
         estimator.init(KEY, X)
-    with pytest.raises(ValueError, match=r"give estimators.Rows"):
+    with pytest.raises(ValueError, match=r"estimators.Rows"):
         make("SAGA", True).prepare(KEY, make("SAGA", True).init(KEY, X), X, DATA)
 
 

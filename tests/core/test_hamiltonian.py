@@ -127,7 +127,7 @@ def test_mass_scales_the_velocity():
     [
         (lambda: HMC(BANANA, FLAT, 0.1, mass=-1.0), "mass = -1.0: must be positive"),
         (lambda: HMC(BANANA, gd.manifolds.Sphere(2), 0.1), "Euclidean"),
-        (lambda: RMHMC(gd.estimators.Minibatch(None, None, 3), FLAT, 0.1, UNEVEN), "needs Full"),
+        (lambda: RMHMC(gd.estimators.Minibatch(jnp.sum, jnp.sum, 3), FLAT, 0.1, UNEVEN), "needs Full"),
         (lambda: RMHMC(BANANA, FLAT, 0.1, UNEVEN, num_steps=0), "num_steps = 0"),
     ],
 )

@@ -212,7 +212,7 @@ def test_wrong_arguments():
         ExponentialOU(estimator, 0.1, -1.0)
     with pytest.raises(ValueError, match="data_size = 0"):
         MinibatchSum(one_hot, ALPHA, 0)
-    with pytest.raises(ValueError, match="off the manifold"):
+    with pytest.raises(ValueError, match="entries that are NaN"):
         SCIR(estimator, 0.1).init(KEY, jnp.array([0.0, jnp.nan]))
     negative = HostSCIR(MinibatchSum(one_hot, -1.0, N), 0.1)
     _, info = negative.step(KEY, negative.init(KEY, jnp.zeros(D)), DATA)

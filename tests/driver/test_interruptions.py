@@ -122,7 +122,7 @@ def test_control_c_keeps_the_run(kind, straight, tmp_path):
     process.send_signal(signal.SIGINT)
     err = said(process)
     assert process.returncode == -signal.SIGINT or "KeyboardInterrupt" in err
-    assert "stopping after these steps" in err
+    assert "stopping after the work in hand" in err
     assert steps_of(run) > 0
     assert_same(finish(kind, run), straight[kind])
 

@@ -123,7 +123,7 @@ def test_a_fit_ends_after_its_steps_with_the_signal_s_status(tmp_path, number):
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
-    assert "stopping after these steps" in err
+    assert "stopping after the work in hand" in err
     assert "interrupted: go on with geodrift resume run" in err
     assert "Traceback" not in err
 
@@ -150,7 +150,7 @@ def test_a_long_fit_ends_at_once_while_its_steps_are_timed(tmp_path, number, opt
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - began < (10 if options else 4)  # the processes may share one core
     assert process.returncode == 128 + number, err
-    assert "stopping after these steps" in err
+    assert "stopping after the work in hand" in err
     assert "interrupted before it was planned: geodrift resume run begins it anew" in err
     assert "Traceback" not in err
     assert not (tmp_path / "run" / "checkpoint").exists()

@@ -27,7 +27,7 @@ def compare(
     vocab: o.Vocab = None,
     top: Annotated[int, typer.Option(min=1, help="Words of each topic that are compared.")] = 10,
     out: Annotated[Path | None, typer.Option(help="Also write the words' differences as .csv.")] = None,
-    text_field: o.TextField = "text",
+    text_field: o.FieldOfNew = None,
     encoding: o.Encoding = "utf-8",
     seed: o.Seed = 0,
     as_json: o.Json = False,

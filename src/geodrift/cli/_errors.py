@@ -87,9 +87,10 @@ def _words(error: Exception) -> str:
 def _as_typed(words: str) -> str:
     """The models' own checks name a setting as Python does: its option is what was typed."""
     from geodrift.cli._model_options import option_of
+    from geodrift.cli._options import Text
 
     name, _, rest = words.partition(" ")
-    option = option_of(name)
+    option = option_of(name) or (name.replace("_", "-") if name in Text._fields else None)
     return words if option is None else f"--{option} {rest}"
 
 

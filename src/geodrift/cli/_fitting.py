@@ -23,14 +23,15 @@ from geodrift.models import model_of
 from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of, start_of
 
 STARTED = time.monotonic()
+MOST_SECONDS = 100_000_000
 
 
 def checked_length(seconds: float | None, steps: int | None) -> Length | None:
     """How long to sample, of which one is told at most, and is positive; None where none is."""
     if seconds is not None and steps is not None:
         raise UsageError("give --seconds or --steps, not both")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise UsageError(f"--seconds must be positive, got {seconds:g}")
+    if seconds is not None and not 0 < seconds <= MOST_SECONDS:
+        raise UsageError(f"--seconds must be positive and at most {MOST_SECONDS:,}, got {seconds:g}")
     return None if seconds is None and steps is None else Length(seconds, steps)
 
 
@@ -63,11 +64,19 @@ def start(
             _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length, begin))
             return _fit_together(team, Run.open(path), length)
     refuse_existing(path)
+    _refuse_within_corpus(path)
     if processes.processes is not None:
         return _supervised(_make_shared(model, load(), path, config, length, begin), length, processes)
     run, chains = _make(model, load(), path, config, config, begin)
     _fit(model, chains, run, length)
     return run
+
+
+def _refuse_within_corpus(path: Path) -> None:
+    """A run that lies in a corpus goes when the corpus is made anew."""
+    for parent in path.absolute().parents:
+        if (parent / "manifest.json").is_file() and (parent / "document-frequencies.npy").is_file():
+            raise UsageError(f"--run {path} lies in the corpus {parent}: choose a place outside of it")
 
 
 def _make_shared(

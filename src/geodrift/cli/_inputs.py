@@ -88,7 +88,7 @@ def load_documents(
         progress: See `build_corpus`.
     """
     check_text_options(path, text)
-    if is_corpus(path) or counts_format(path):
+    if holds_counts(path):
         corpus = _of_counts(path, vocab, signed=True)
         if scratch is not None and corpus.vocabulary == words:
             return corpus, corpus.documents
@@ -110,7 +110,7 @@ def load_documents(
 
 def check_text_options(path: Path | str, text: Text) -> None:
     """Refuse options about fields of text where there is no text."""
-    if not (is_corpus(path) or counts_format(path)):
+    if not holds_counts(path):
         return
     for option, typed, default in (
         ("--text-field", text.text_field, "text"),
@@ -133,6 +133,11 @@ def _say_duplicates(corpus: Corpus) -> None:
             f"note: {repeated:,} of {corpus.num_documents:,} documents have the id of another: all are kept,"
             " and tables cannot tell them apart by id"
         )
+
+
+def holds_counts(path: Path | str) -> bool:
+    """Whether `path` is a corpus directory or a file of counts, and no text."""
+    return is_corpus(path) or counts_format(path) is not None
 
 
 def is_corpus(path: Path | str) -> bool:

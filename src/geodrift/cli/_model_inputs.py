@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from geodrift.cli import UsageError
-from geodrift.cli._inputs import load_corpus, load_documents
+from geodrift.cli._inputs import holds_counts, is_corpus, load_corpus, load_documents
 from geodrift.cli._options import Text
 from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
 from geodrift.driver import Run
@@ -29,11 +29,24 @@ def load_new(
     run: Run, model: Model, path: Path | str, vocab: Path | None, text: Text, **stored: Any
 ) -> tuple[VectorRows | Corpus, DocumentTable | None]:
     """Documents for a run, and who they are, where that is said; see `load_documents`, also for `stored`."""
+    if text.text_field is None:
+        named = None if holds_counts(path) else run.config.get("text_field")
+        text = text._replace(text_field=named or "text")
     if model.reads == "counts":
         words, options = run.labels["word"], run.config["text_options"]
         return load_documents(path, vocab, text, words, options, **stored)
     _refuse(model, text)
     return VectorSource.open(path, None if vocab is None else read_vocabulary(vocab)).matrix, None
+
+
+def is_of_run(run: Run, path: Path | str) -> bool:
+    """Whether `path` is the corpus, or the file of vectors, that a run was fitted to."""
+    if isinstance(path, str):
+        return False
+    told = run.config["corpus"]
+    if told.get("path") == str(path.resolve()):
+        return True
+    return is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum")
 
 
 def _refuse(model: Model, text: Text) -> None:

@@ -56,6 +56,14 @@ TextField = Annotated[
         "--text-field", help="Field of JSONL, CSV or Parquet that holds the text.", rich_help_panel=_TEXT
     ),
 ]
+FieldOfNew = Annotated[
+    str | None,
+    typer.Option(
+        "--text-field",
+        help="Field of JSONL, CSV or Parquet that holds the text. Not given: that of the run's documents.",
+        rich_help_panel=_TEXT,
+    ),
+]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.", rich_help_panel=_TEXT)]
 IdField = Annotated[
     str | None,
@@ -108,7 +116,7 @@ class HowLong(NamedTuple):
 class Text(NamedTuple):
     """The options about text, as typed."""
 
-    text_field: TextField = "text"
+    text_field: TextField | None = "text"
     encoding: Encoding = "utf-8"
     min_df: MinDf = None
     max_df: MaxDf = None

@@ -57,13 +57,13 @@ def evaluate(
         typer.Option(min=1, help="N draws: the last ceil(N / chains) of each chain."),
     ] = None,
     seed: o.Seed = 0,
-    text_field: o.TextField = "text",
+    text_field: o.FieldOfNew = None,
     encoding: o.Encoding = "utf-8",
     as_json: o.Json = False,
     **options: Any,
 ) -> None:
     """Score documents that were not fitted."""
-    from geodrift.cli._model_inputs import load_new
+    from geodrift.cli._model_inputs import is_of_run, load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
@@ -73,6 +73,11 @@ def evaluate(
     model = model_of(opened)
     told = m.given(model, options, m.evaluation_options_of)
     counts, _ = load_new(opened, model, source, vocab, o.Text(text_field, encoding))
+    if is_of_run(opened, source):
+        say(
+            f"note: {opened.path} was fitted to these documents, all or most of them: the score is better"
+            " than that of others; give new ones, or fit with --held-out"
+        )
     rows, answers = document_rows(opened, model, counts), model.answers()
     with Waiting("scoring documents"):
         result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)

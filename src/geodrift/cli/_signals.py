@@ -45,5 +45,8 @@ def _end(number: int, frame: object) -> None:
         for child in children:
             child.join()
     remove_unfinished()
-    say_at_once(f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left")
+    say_at_once(
+        f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left, and a run that"
+        " was begun goes on by geodrift resume"
+    )
     os._exit(128 + number)

@@ -48,7 +48,7 @@ def transform(
     part: Part = None,
     vocab: o.Vocab = None,
     seed: o.Seed = 0,
-    text_field: o.TextField = "text",
+    text_field: o.FieldOfNew = None,
     encoding: o.Encoding = "utf-8",
     id_field: o.IdField = None,
     fields: o.Fields = "all",

@@ -56,9 +56,14 @@ class Waiting:
             self._bar.update(self._task, description=self._what, completed=done, total=total or None)
         elif not self._console.is_terminal and now - self._last_line >= _LINE_SECONDS:
             self._last_line = now
-            left = (now - self._began) / max(done, 1) * (total - done)
-            told = f": {done:,} of {total:,}, {left:,.0f} s left" if total else ""
+            told = f": {done:,} of {total:,}{self._left(now)}" if total else ""
             say(self._what + told, self._console.file)
+
+    def _left(self, now: float) -> str:
+        """The time left, where enough is done to tell: the first piece takes longer than the others."""
+        if self._done < max(2, self._total / 20):
+            return ""
+        return f", {(now - self._began) / self._done * (self._total - self._done):,.0f} s left"
 
     def _say_what(self) -> None:
         """Where work tells nothing of its pieces, that it goes on."""

@@ -109,6 +109,7 @@ def _fill(
     counts = sum(shard.nnz for shard in shards)
     refuse_empty(sum(part.documents for part in counted), len(chosen.words), max(counts, may_be_empty))
     made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
+    made["text_field"] = sources[0].text_field
     whole = ShardSet(shards, chosen.frequencies, tokens, empty)
     finish_directory(folder, [whole], chosen.words, made, chosen.dropped, told)
     for file in left_over(folder):

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
+from geodrift._whole import is_whole, whole
 from geodrift.driver import Draws, sample
 from geodrift.recipe import Recipe
 from geodrift.schedules import Schedule
@@ -95,10 +96,9 @@ def step_halving(
     Raises:
         ValueError: An argument is outside its range.
     """
-    if not isinstance(num_chains, int) or num_chains < 4:
+    if not is_whole(num_chains, 4):
         raise ValueError(f"num_chains = {num_chains!r}: must be 4 or more, as the error is their spread")
-    if not isinstance(order, int) or order < 1:
-        raise ValueError(f"order = {order!r}: must be a whole number, 1 or more")
+    order = whole("order", order)
     if not isinstance(getattr(sampler, "step_size", None), Schedule):
         raise ValueError(f"sampler = {type(sampler).__name__}: has no step size to halve")
     key_full, key_half = jax.random.split(key)

@@ -195,7 +195,7 @@ def _stop_requests() -> Iterator[list[int]]:
     def note(number: int, frame: object) -> None:
         found.append(number)
         if len(found) == 1:
-            say("stopping after these steps (again: at once, as of the last checkpoint)")
+            say("stopping after the work in hand (again: at once, as of the last checkpoint)")
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

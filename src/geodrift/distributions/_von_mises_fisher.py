@@ -127,6 +127,11 @@ def _sample_height(key, dim, concentration):
     return u, tangent
 
 
+def _check_unit(mean: Array) -> None:
+    if is_concrete(mean) and not np.all(np.abs(np.linalg.norm(np.asarray(mean), axis=-1) - 1) < 1e-3):
+        raise ValueError("mean must be of unit norm; divide it by its norm")
+
+
 def sample(
     key: Key[Array, ""],
     mean: Float[ArrayLike, "*batch d"],
@@ -148,12 +153,14 @@ def sample(
         Unit vectors [*shape, *batch, d].
 
     Raises:
-        ValueError: the last axis of ``mean`` is shorter than 2.
+        ValueError: the last axis of ``mean`` is shorter than 2, or it is not of unit norm (to 1e-3; where it
+            is concrete).
     """
     mean = _as_float(mean)
     if mean.ndim < 1:
         raise ValueError("mean must have at least one axis, got a scalar")
     dim = _host.checked_dimension(mean.shape[-1])
+    _check_unit(mean)
     batch = jnp.broadcast_shapes(mean.shape[:-1], jnp.shape(concentration))
     concentration = jnp.broadcast_to(jnp.asarray(concentration, mean.dtype), (*shape, *batch))
     key_height, key_across = jax.random.split(key)
@@ -200,8 +207,7 @@ class VonMisesFisher(eqx.Module):
         jnp.broadcast_shapes(self.mean.shape[:-1], self.concentration.shape)
         if not (is_concrete(self.mean) and is_concrete(self.concentration)):
             return
-        if not np.all(np.abs(np.linalg.norm(np.asarray(self.mean), axis=-1) - 1) < 1e-3):
-            raise ValueError("mean must be of unit norm; divide it by its norm")
+        _check_unit(self.mean)
         if not np.all((np.asarray(self.concentration) >= 0) & np.isfinite(self.concentration)):
             raise ValueError(f"concentration must be finite and not negative, got {self.concentration}")
 

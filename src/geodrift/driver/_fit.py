@@ -98,7 +98,7 @@ def plan_and_leg(
     if not (seconds or steps or 0) > 0:
         raise ValueError(f"seconds and steps must be positive, got {seconds if steps is None else steps}")
     began, shares = time.perf_counter(), chains[0].shares
-    prepare(chains)
+    prepare(chains, look, tell)
     look()
     if steps is not None:
         return shares.plan(steps), WHOLE

@@ -29,6 +29,7 @@ MOST_DIMENSIONS = 128
 LEAST_GRADIENTS, MOST_GRADIENTS = 256, 4096
 SHARE = 8  # of the run's own gradients, one in so many
 LEAST_TANGENT = 0.1  # of a direction's square, on average, for it to be looked along
+ALONE = 0.95  # a direction's entry that makes it that number's own
 MOST_OFF = 0.1  # of a variance, or of a standard deviation, beyond
 ERRORS = 3.0  # Monte Carlo standard errors
 
@@ -39,7 +40,7 @@ class GradientCheck(NamedTuple):
     Attributes:
         variance: Of the draws over the target's; exact of a normal law.
         variance_error: Its Monte Carlo standard error.
-        variance_along: The number of the position that is most of the direction.
+        variance_along: The direction, by the number of the position that is most of it.
         shift: Of the draws' mean, in standard deviations.
         shift_error: Its Monte Carlo standard error.
         shift_along: As ``variance_along``.
@@ -56,18 +57,19 @@ class GradientCheck(NamedTuple):
     def warnings(self) -> list[str]:
         """What speaks against the draws, and what to do; empty where nothing does."""
         told = []
-        remedy = "; take a smaller step_size, a larger batch, or step_size=None where a step was given"
+        remedy = "a smaller step_size, a larger batch, or step_size=None where a step was given"
+        narrow = "more steps where R-hat says that chains have not met, or " if self.variance < 1 else ""
         if abs(self.variance - 1) > MOST_OFF + ERRORS * self.variance_error:
             told.append(
                 f"by the target's gradients at the draws, their variance along {self.variance_along} is"
                 f" {max(self.variance, 0.0):.2f} times the target's, with an error of"
-                f" {self.variance_error:.2f}{remedy}"
+                f" {self.variance_error:.2f}; take {narrow}{remedy}"
             )
         if abs(self.shift) > MOST_OFF + ERRORS * self.shift_error:
             told.append(
                 f"by the target's gradients at the draws, their mean along {self.shift_along} is"
-                f" {abs(self.shift):.2f} standard deviations off, with an error of {self.shift_error:.2f}"
-                f"{remedy}"
+                f" {abs(self.shift):.2f} standard deviations off, with an error of {self.shift_error:.2f};"
+                f" take {remedy}"
             )
         return told
 
@@ -116,7 +118,7 @@ def gradient_check(
     tangent = squares.mean(axis=(0, 1))
     seen = tangent > LEAST_TANGENT
     widths = (flat[:, take] @ axes.T).std(axis=(0, 1))
-    names = part.names(position)[np.argmax(np.abs(axes), axis=1)][seen]
+    names = _of_directions(axes[seen], part.names(position))
     variance = _least_right(products[..., seen] / tangent[seen], names)
     shift = _least_right(shifts[..., seen] * widths[seen], names)
     if variance is None or shift is None:
@@ -125,8 +127,18 @@ def gradient_check(
     return GradientCheck(1 + excess, error, along, *shift)
 
 
+def _of_directions(axes: Float[np.ndarray, "k n"], names: np.ndarray) -> list[str]:
+    """Directions in words: the number that is nearly all of one, or else the one that is most."""
+    most = np.abs(axes).argmax(axis=1)
+    alone = np.abs(axes).max(axis=1) > ALONE
+    return [
+        str(names[place]) if one else f"the direction in which {names[place]} is largest"
+        for place, one in zip(most, alone, strict=True)
+    ]
+
+
 def _least_right(
-    terms: Float[np.ndarray, "chain draw direction"], names: np.ndarray
+    terms: Float[np.ndarray, "chain draw direction"], names: list[str]
 ) -> tuple[float, float, str] | None:
     """The mean that is farthest from 0 for its error, the error, and the name of its direction."""
     if terms.size == 0 or not np.isfinite(terms).all():
@@ -134,7 +146,7 @@ def _least_right(
     mean = terms.mean(axis=(0, 1))
     error = terms.std(axis=(0, 1)) / np.sqrt(np.maximum(ess(terms, "mean"), 1.0))
     worst = int(np.argmax(np.abs(mean) - ERRORS * error))
-    return float(mean[worst]), float(error[worst]), str(names[worst])
+    return float(mean[worst]), float(error[worst]), names[worst]
 
 
 def _fields(

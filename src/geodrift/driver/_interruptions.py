@@ -50,7 +50,7 @@ def stop_signals(*, silent: bool = False) -> Iterator[StopRequest]:
         stop.number = number
         stop.set()
         if not silent:
-            say_at_once("stopping after these steps (again: at once, as of the last checkpoint)")
+            say_at_once("stopping after the work in hand (again: at once, as of the last checkpoint)")
 
     def put_back() -> None:
         for number, handler in before.items():

@@ -1,20 +1,76 @@
 """What chains do before their first step, side by side on the cores."""
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
 
 from threadpoolctl import threadpool_limits
 
 from geodrift.driver._chain import Chain
 
+LOOK_SECONDS = 0.5
+TELL_AFTER, TELL_EVERY = 2.0, 10.0  # seconds
 
-def prepare(chains: Sequence[Chain]) -> None:
+
+def prepare(
+    chains: Sequence[Chain],
+    look: Callable[[], object] = lambda: None,
+    tell: Callable[[str], object] | None = None,
+) -> None:
     """Prepare all chains that have taken no step.
 
     Each has one thread, so that its numbers do not depend on how many cores there are.
+
+    Args:
+        chains: All of the run.
+        look: Called every half a second; an exception of its own ends the wait, and the threads with the
+            process.
+        tell: Called with a line now and then where it takes long.
     """
+    waiting: SimpleQueue[Chain] = SimpleQueue()
+    done: SimpleQueue[BaseException | None] = SimpleQueue()
     new = [chain for chain in chains if chain.count == 0]
-    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(lambda chain: chain.prepare(), new):
+    for chain in new:
+        waiting.put(chain)
+
+    def work() -> None:
+        while not waiting.empty():
+            try:
+                waiting.get_nowait().prepare()
+            except Empty:
+                return
+            except BaseException as error:
+                done.put(error)
+            else:
+                done.put(None)
+
+    with threadpool_limits(1):
+        for _ in range(min(len(new), os.cpu_count() or 1)):
+            threading.Thread(target=work, daemon=True).start()
+        _wait(done, len(new), look, tell)
+
+
+def _wait(
+    done: SimpleQueue[BaseException | None],
+    number: int,
+    look: Callable[[], object],
+    tell: Callable[[str], object] | None,
+) -> None:
+    """Until so many chains are prepared, or one has failed."""
+    began, next_told, ready = time.monotonic(), TELL_AFTER, 0
+    while ready < number:
+        try:
+            error = done.get(timeout=LOOK_SECONDS)
+        except Empty:
             pass
+        else:
+            if error is not None:
+                raise error
+            ready += 1
+        look()
+        passed = time.monotonic() - began
+        if tell is not None and passed > next_told and ready < number:
+            tell(f"looking for starts: {ready} of {number} chains have one after {passed:.0f} s")
+            next_told = passed + TELL_EVERY

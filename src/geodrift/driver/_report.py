@@ -61,7 +61,7 @@ class RunReport(NamedTuple):
             )
         if self.ess < LEAST_ESS:
             told.append(
-                f"the draws are worth {self.ess:.0f} independent ones, fewer than {LEAST_ESS:.0f}: take more"
+                f"the draws are worth {self.ess:.0f} independent draws, fewer than {LEAST_ESS:.0f}: take more"
                 " draws, or more steps between them"
             )
         if self.acceptance < LEAST_ACCEPTANCE:

@@ -3,6 +3,7 @@
 import functools
 import warnings
 from collections.abc import Callable
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from geodrift._errors import RunWarning, SamplingError
 from geodrift._keys import checked_key
 from geodrift._terminal import progress_console
 from geodrift._types import Position, RandomKey
+from geodrift._whole import whole
 from geodrift.driver._automatic import is_automatic, settled
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chunk
@@ -31,6 +33,7 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._report import RunReport, run_report
 from geodrift.driver._run import Run
+from geodrift.driver._sampler_check import check_sampler
 from geodrift.driver._source import Source, source_of
 from geodrift.driver._start import PerChain, is_function, start_chains
 from geodrift.kernels._streams import GRADIENT_CHECK
@@ -113,8 +116,10 @@ def sample(
         SamplingError: A step failed; says which and in which chain, and has the draws before it.
     """
     key = checked_key(key)
+    num_warmup, num_chains = whole("num_warmup", num_warmup, 0), whole("num_chains", num_chains)
+    num_draws, thin = None if num_draws is None else whole("num_draws", num_draws), whole("thin", thin)
     _check_lengths(num_draws, seconds, num_warmup, data)
-    _check_counts(num_chains=num_chains, thin=thin)
+    check_sampler(sampler)
     if sampler.runs_on_host:
         raise ValueError(
             f"sampler = {type(sampler).__name__}: its steps run on the host and cannot be compiled: call"
@@ -205,12 +210,9 @@ def _draws(chain: CompiledChain, memory: DrawMemory) -> Draws:
 def _check_lengths(num_draws: int | None, seconds: float | None, num_warmup: int, data: Any) -> None:
     if (num_draws is None) == (seconds is None):
         raise ValueError("give either num_draws or seconds")
-    if not isinstance(num_warmup, int) or num_warmup < 0:
-        raise ValueError(f"num_warmup = {num_warmup!r}: must be a whole number, 0 or more")
-    if num_draws is not None:
-        _check_counts(num_draws=num_draws)
+    if seconds is None:
         return
-    if not 0 < seconds < float("inf"):
+    if not isinstance(seconds, Real) or not 0 < seconds < float("inf"):
         raise ValueError(f"seconds = {seconds!r}: must be positive and finite")
     if num_warmup < LEAST_TIMED_WARM_UP:
         raise ValueError(
@@ -231,9 +233,3 @@ def _check_of_processes(sampler: Sampler, **options: object) -> None:
             "step_size = None: not with data on devices of several processes: choose it in one process, from"
             " a part of the data with the estimator's data_size, and give it"
         )
-
-
-def _check_counts(**counts: int) -> None:
-    for name, value in counts.items():
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")

@@ -1,14 +1,17 @@
 """What `geodrift.sample` takes as data, and how its batches are drawn."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Array, Key, PyTree
 
 from geodrift._types import RandomKey
+from geodrift._whole import as_whole, is_whole
 from geodrift.driver._batches import SCHEMES, Batching, lay_out
 from geodrift.driver._feed import Feed
 from geodrift.driver._host_data import HostData, is_stream, stream_batches
@@ -77,6 +80,8 @@ def source_of(
             f"data: {type(estimator).__name__} takes none, since its density is the whole target; leave data"
             " out, or give an estimator of minibatches, such as Minibatch"
         )
+    if isinstance(data, str | Path):
+        raise ValueError(f"data = {str(data)!r}: give arrays, not a path, such as numpy.load(path)")
     if is_stream(data):
         return sampler, _stream(sampler, data, batch_size, batches)
     host = data if isinstance(data, HostData) else None
@@ -90,7 +95,7 @@ def source_of(
     if getattr(estimator, "takes_rows", False):
         tree = Rows(jnp.arange(size), tree)
     smaller = batch_size == AUTO
-    rows: Any = max(int(LARGEST_SHARE * size), 1) if smaller else batch_size
+    rows: Any = max(int(LARGEST_SHARE * size), 1) if smaller else as_whole(batch_size)
     if rows is None:
         if host is not None:
             raise ValueError("batch_size = None: data that stay on the host need a batch_size")
@@ -105,6 +110,11 @@ def source_of(
 
 
 def _numbers(values: Any) -> Array:
+    if sp.issparse(values):
+        raise ValueError(
+            "data: a SciPy sparse matrix cannot be cut into batches here: give an array (its toarray()), or"
+            " an iterator of batches that are arrays"
+        )
     try:
         return jnp.asarray(values)
     except (TypeError, ValueError) as error:
@@ -128,7 +138,7 @@ def _stream(sampler: Sampler, data: Iterable, batch_size: int | str | None, batc
 
 def _check(batching: Batching, says_replacement: bool) -> None:
     size, largest = batching.batch_size, batching.data_size
-    if not isinstance(size, int) or size < 1 or size > largest:
+    if not is_whole(size, 1) or size > largest:
         raise ValueError(
             f"batch_size = {size!r}: must be a whole number from 1 to {largest}, the number of data;"
             " None takes all of them at every step, 'auto' chooses it with step_size=None"

@@ -99,6 +99,8 @@ def is_function(initial: Any) -> bool:
 
 def _check_arrays(position: PyTree) -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(position):
+        if isinstance(leaf, str):
+            raise ValueError(f"initial = {leaf!r}: give a position, PerChain, a function of a key, or None")
         if callable(leaf):
             raise ValueError(
                 f"initial: {jax.tree_util.keystr(path)} is a function, not an array: give the array part of"

@@ -4,7 +4,7 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Int, PyTree
 
 from geodrift._types import Batch, RandomKey
 
@@ -37,6 +37,18 @@ def batch_indices(
         return jax.lax.fori_loop(0, batch_size, place, jnp.full_like(candidates, -1))
 
     return jax.vmap(distinct)(drawn).reshape(*axes, batch_size)
+
+
+def data_length(data: PyTree) -> int:
+    """N, of data that are given whole.
+
+    Raises:
+        ValueError: As `batch_length`, or there are no rows.
+    """
+    length = batch_length(data)
+    if length == 0:
+        raise ValueError("data has no rows: there is nothing to learn from; give one row for each datum")
+    return length
 
 
 def batch_length(batch: Batch) -> int:

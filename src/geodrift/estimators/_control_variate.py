@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift import _tree
+from geodrift._tree import as_float_arrays
 from geodrift._types import (
     Batch,
     Count,
@@ -19,14 +20,14 @@ from geodrift._types import (
     Shared,
     Tangent,
 )
+from geodrift._whole import whole
 from geodrift.estimators._affine import Affine
-from geodrift.estimators._batch_rows import batch_length
+from geodrift.estimators._batch_rows import data_length
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
-    check_positive_integer,
     initial_variance,
     refreshed,
 )
@@ -98,21 +99,20 @@ class ControlVariate(LikelihoodEstimator):
         manifold: Manifold | None = None,
     ) -> None:
         if refresh_every is not None:
-            check_positive_integer("refresh_every", refresh_every)
-        check_positive_integer("refresh_variance_every", refresh_variance_every)
+            refresh_every = whole("refresh_every", refresh_every)
+        refresh_variance_every = whole("refresh_variance_every", refresh_variance_every)
         if refresh_every is not None and refresh_variance_every != 1:
             raise ValueError(
                 f"refresh_variance_every = {refresh_variance_every} with refresh_every = {refresh_every}:"
                 " must be 1, since the noise variance changes when the centre moves"
             )
-        check_positive_integer("chunk_size", chunk_size)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
-        self.data_size = batch_length(self.data)
-        self.centre = None if centre is None else jax.tree.map(jnp.asarray, centre)
+        self.data_size = data_length(self.data)
+        self.centre = None if centre is None else as_float_arrays(centre)
         self.refresh_every, self.refresh_variance_every = refresh_every, refresh_variance_every
         self.variance = as_noise_variance(noise_variance)
-        self.replacement, self.chunk_size = bool(replacement), chunk_size
+        self.replacement, self.chunk_size = bool(replacement), whole("chunk_size", chunk_size)
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def init(self, key: RandomKey, position: Position) -> ControlVariateState:

@@ -10,7 +10,7 @@ import numpy as np
 from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
-from geodrift.estimators._functions import check_function, one_number
+from geodrift.estimators._functions import called, check_function, one_number
 
 
 def _with_jax_arrays(function: LogDensity) -> LogDensity:
@@ -70,7 +70,7 @@ class Full(Estimator):
             ValueError: ``log_density`` does not return one number.
         """
         given = position if self.affine is None else self.affine(position)
-        return one_number("log_density", self.log_density(given))
+        return one_number("log_density", called("log_density", self.log_density, given))
 
     def noise_variance(self, position: Position, prepared: tuple[()]) -> None:
         """None: the gradient has no noise."""

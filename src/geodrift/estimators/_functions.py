@@ -1,7 +1,9 @@
 """What the user's functions of a position are to be, and to return."""
 
+from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from geodrift._types import Scalar
@@ -12,6 +14,21 @@ def check_function(name: str, function: Any) -> None:
     if not callable(function):
         flat = "; a flat prior is lambda position: 0.0" if name == "log_prior" else ""
         raise ValueError(f"{name} = {function!r}: give a function of the position{flat}")
+
+
+def called(name: str, function: Callable, position: Any, *batch: Any) -> Any:
+    """What the function returns; an error of its own says with what it was called."""
+    try:
+        return function(position, *batch)
+    except (TypeError, ValueError) as error:
+        beside = f" and a batch of {_shapes(batch[0])}" if batch else ""
+        error.add_note(f"{name} was called with a position of shape {_shapes(position)}{beside}")
+        raise
+
+
+def _shapes(tree: Any) -> str:
+    shapes = jax.tree.map(jnp.shape, tree)
+    return str(shapes)
 
 
 def one_number(name: str, value: Any) -> Scalar:

@@ -13,7 +13,7 @@ from geodrift._types import Batch, LogDensity, LogLikelihood, NoiseVariance, Pos
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 from geodrift.estimators._batch_rows import batch_length
-from geodrift.estimators._functions import check_function, one_number
+from geodrift.estimators._functions import called, check_function, one_number
 from geodrift.estimators._noise import Fisher, fisher_variance
 from geodrift.manifolds import Manifold
 
@@ -82,7 +82,7 @@ class LikelihoodEstimator(Estimator):
                 for each datum.
         """
         size = batch_length(batch)
-        values = self.log_likelihood(self._position(position), batch)
+        values = called("log_likelihood", self.log_likelihood, self._position(position), batch)
         if jnp.shape(values) != (size,):
             raise ValueError(
                 f"log_likelihood returned shape {jnp.shape(values)} for a batch of {size}: return one value"
@@ -96,7 +96,7 @@ class LikelihoodEstimator(Estimator):
         Raises:
             ValueError: ``log_prior`` does not return one number.
         """
-        return one_number("log_prior", self.log_prior(self._position(position)))
+        return one_number("log_prior", called("log_prior", self.log_prior, self._position(position)))
 
     def in_coordinates(self: _Kind, affine: Affine) -> _Kind:
         """The same target for coordinates of R^n.

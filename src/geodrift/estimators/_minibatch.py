@@ -19,12 +19,12 @@ from geodrift._types import (
     Shared,
     Tangent,
 )
+from geodrift._whole import whole
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,
     as_noise_variance,
     check_given_variance,
-    check_positive_integer,
     initial_variance,
     refreshed,
 )
@@ -83,11 +83,11 @@ class Minibatch(LikelihoodEstimator):
         replacement: bool = True,
         manifold: Manifold | None = None,
     ) -> None:
-        check_positive_integer("data_size", data_size)
-        check_positive_integer("refresh_every", refresh_every)
-        self.log_likelihood, self.log_prior, self.data_size = log_likelihood, log_prior, data_size
+        self.log_likelihood, self.log_prior = log_likelihood, log_prior
+        self.data_size = whole("data_size", data_size)
         self.variance = as_noise_variance(noise_variance)
-        self.refresh_every, self.replacement = refresh_every, bool(replacement)
+        self.refresh_every = whole("refresh_every", refresh_every)
+        self.replacement = bool(replacement)
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def init(self, key: RandomKey, position: Position) -> MinibatchState:

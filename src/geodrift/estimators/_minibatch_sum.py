@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Position, RandomKey
-from geodrift.estimators._noise import check_positive_integer
+from geodrift._whole import as_whole, whole
 
 Contributions: TypeAlias = Callable[[RandomKey, Position, Batch], Float[Array, "batch ..."]]
 """What each datum of a batch adds to the sum: ``contributions(key, position, batch) -> [batch, ...]``."""
@@ -59,12 +59,12 @@ class MinibatchSum(eqx.Module):
 
     contributions: Contributions = eqx.field(static=True)
     constant: PyTree = eqx.field(converter=as_float_arrays)
-    data_size: int = eqx.field(static=True)
+    data_size: int = eqx.field(static=True, converter=as_whole)
     replacement: bool = eqx.field(static=True, default=True)
     reference: Reference | None = None
 
     def __check_init__(self) -> None:
-        check_positive_integer("data_size", self.data_size)
+        whole("data_size", self.data_size)
 
     def init(self, key: RandomKey, position: Position) -> tuple[()]:
         """The empty state."""

@@ -9,9 +9,9 @@ from jaxtyping import PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Count, Position, RandomKey, Scalar, Tangent
+from geodrift._whole import whole
 from geodrift.estimators._batch_rows import batch_indices, batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
-from geodrift.estimators._noise import check_positive_integer
 from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
 from geodrift.schedules import check_positive
 
@@ -57,8 +57,7 @@ def find_mode(
     size = batch_length(data)
     if size != estimator.data_size:
         raise ValueError(f"data has {size} rows: the estimator's data_size is {estimator.data_size}")
-    check_positive_integer("num_steps", num_steps)
-    check_positive_integer("batch_size", batch_size)
+    num_steps, batch_size = whole("num_steps", num_steps), whole("batch_size", batch_size)
     if batch_size > size:
         raise ValueError(
             f"batch_size = {batch_size}: must be a whole number from 1 to {size}, the data's rows"

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, broadcast_prefix
 from geodrift._types import Count, NoiseVariance, Position
 from geodrift.manifolds import Manifold, leaf_manifolds
@@ -38,26 +39,44 @@ def as_noise_variance(given: Any) -> Fisher | NoiseVariance:
     """The value of the field ``variance`` for the argument ``noise_variance``."""
     if given is None or isinstance(given, Fisher):
         return given
-    return Fisher(given) if isinstance(given, str) else as_float_arrays(given)
+    if isinstance(given, str):
+        return Fisher(given)
+    variance = as_float_arrays(given)
+    for leaf in jax.tree.leaves(variance):
+        if is_concrete(leaf) and not _may_be_variance(leaf):
+            raise ValueError(
+                f"noise_variance = {leaf}: variances must be 0 or more and finite, also on the diagonal of a"
+                " matrix"
+            )
+    return variance
 
 
 def check_given_variance(variance: Fisher | NoiseVariance, position: Position, manifold: Manifold) -> None:
-    """Raise ValueError where a given V can be read both as a matrix and as a variance for each entry."""
+    """Raise ValueError where a given V has no shape that fits, or two that do."""
     if variance is None or isinstance(variance, Fisher):
         return
-    manifolds = leaf_manifolds(manifold, position)
-    for m, v, x in zip(
-        manifolds, broadcast_prefix(variance, position), jax.tree.leaves(position), strict=True
-    ):
-        if m.event_ndim > 1:
-            continue  # where points are matrices, V is a variance for each entry
-        n = x.shape[-1]
-        if n > 1 and v.shape[-2:] == (n, n) and _fits(v.shape, x.shape) and _fits(v.shape[:-2], x.shape[:-1]):
-            raise ValueError(
-                f"noise_variance has shape {v.shape} for a leaf of shape {x.shape}, which is one matrix or a"
-                f" variance for each entry: give it as {(1,) * (x.ndim - 1) + (n, n)} for one matrix, or as"
-                f" diagonal matrices of shape {(*x.shape, n)}"
-            )
+    spread = broadcast_prefix(variance, position, name="noise_variance")
+    leaves = zip(leaf_manifolds(manifold, position), spread, jax.tree.leaves(position), strict=True)
+    for m, v, x in leaves:
+        if m.event_ndim <= 1:  # where points are matrices, V is a variance for each entry
+            _check_leaf(v.shape, x.shape)
+
+
+def _check_leaf(given: tuple[int, ...], leaf: tuple[int, ...]) -> None:
+    n = leaf[-1] if leaf else 1
+    for_entries = _fits(given, leaf)
+    of_matrices = len(given) > 1 and given[-2:] == (n, n) and _fits(given[:-2], leaf[:-1])
+    if not for_entries and not of_matrices:
+        raise ValueError(
+            f"noise_variance has shape {given} for a leaf of shape {leaf}: give a number, a variance for each"
+            f" entry, or matrices {(*leaf, n)}"
+        )
+    if for_entries and of_matrices and n > 1:
+        raise ValueError(
+            f"noise_variance has shape {given} for a leaf of shape {leaf}, which is one matrix or a variance"
+            f" for each entry: give it as {(1,) * (len(leaf) - 1) + (n, n)} for one matrix, or as diagonal"
+            f" matrices of shape {(*leaf, n)}"
+        )
 
 
 def initial_variance(fisher: Fisher, position: Position) -> PyTree:
@@ -95,7 +114,10 @@ def fisher_variance(
     """
     size = jax.tree.leaves(gradients)[0].shape[0]
     if size < 2:
-        raise ValueError(f"a batch of {size}: estimating the noise variance needs 2 or more data")
+        raise ValueError(
+            f"a batch of {size}: estimating the noise variance needs 2 or more data; give larger batches, or"
+            " noise_variance=None or a number"
+        )
     factor = data_size**2 / size * (1.0 if replacement else 1.0 - size / data_size)
     leaves, structure = jax.tree.flatten(position)
 
@@ -118,10 +140,11 @@ def refreshed(count: Count, every: int, estimate: Callable[[], PyTree], stored: 
     return jax.lax.cond(count % every == 0, estimate, lambda: stored)
 
 
-def check_positive_integer(name: str, value: Any) -> None:
-    """Raise ValueError unless ``value`` is a positive integer."""
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} = {value!r}: must be a whole number, 1 or more")
+def _may_be_variance(values: Array) -> bool:
+    """Whether numbers can be variances, or those on the diagonals can where they can be matrices."""
+    square = values.ndim > 1 and values.shape[-1] == values.shape[-2]
+    least = jnp.diagonal(values, axis1=-2, axis2=-1) if square else values
+    return bool(jnp.isfinite(values).all() & (least >= 0).all())
 
 
 def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

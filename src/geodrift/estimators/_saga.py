@@ -19,9 +19,10 @@ from geodrift._types import (
     Shared,
     Tangent,
 )
-from geodrift.estimators._batch_rows import batch_length
+from geodrift._whole import whole
+from geodrift.estimators._batch_rows import batch_length, data_length
 from geodrift.estimators._likelihood import LikelihoodEstimator, Rows
-from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance, check_positive_integer
+from geodrift.estimators._noise import Fisher, as_noise_variance, check_given_variance
 from geodrift.manifolds import Euclidean, Manifold, Product
 
 
@@ -89,14 +90,13 @@ class SAGA(LikelihoodEstimator):
         max_table_bytes: int = 2**30,
         manifold: Manifold | None = None,
     ) -> None:
-        check_positive_integer("chunk_size", chunk_size)
-        check_positive_integer("max_table_bytes", max_table_bytes)
         self.log_likelihood, self.log_prior = log_likelihood, log_prior
         self.data = jax.tree.map(jnp.asarray, data)
-        self.data_size = batch_length(self.data)
+        self.data_size = data_length(self.data)
         self.variance = as_noise_variance(noise_variance)
         self.replacement = bool(replacement)
-        self.chunk_size, self.max_table_bytes = chunk_size, max_table_bytes
+        self.chunk_size = whole("chunk_size", chunk_size)
+        self.max_table_bytes = whole("max_table_bytes", max_table_bytes)
         self.manifold = Product(Euclidean()) if manifold is None else manifold
 
     def table_bytes(self, position: Position) -> int:
@@ -138,7 +138,8 @@ class SAGA(LikelihoodEstimator):
         del key
         if not isinstance(batch, Rows):
             raise ValueError(
-                "SAGA needs to know which data a batch holds: give estimators.Rows(index, batch)"
+                "SAGA needs to know which data a batch holds: give geodrift.sample the data, and in a loop of"
+                " your own estimators.Rows(index, batch)"
             )
         new = self.per_datum_gradients(position, batch.data)
         old = jax.tree.map(lambda table: table[batch.index], state.table)

@@ -125,6 +125,8 @@ def scratch_directory(path: Path) -> Iterator[Path]:
 
 def refuse_existing(path: Path) -> None:
     """Raise if anything stands at `path`, a dangling link included, or a file where a parent should be."""
+    if not path.name:
+        raise InputError(f"{path} is no name for what is to be made: give one")
     if os.path.lexists(path):
         raise InputError(f"{path} exists already: nothing is overwritten, choose another name or remove it")
     nearest = nearest_directory(path)

@@ -65,7 +65,7 @@ def damp(basis: Basis, v: Float[Array, "*batch n"], t: Scalar, flow: str = "D") 
 
 
 def check_friction_fits(manifold: Manifold, friction: Float[Array, "..."]) -> None:
-    """Raise ValueError where friction is a matrix and the manifold allows numbers only."""
+    """Raise ValueError where friction is a matrix that the manifold does not allow."""
     if not friction.ndim:
         return
     if manifold.event_ndim > 1:
@@ -73,6 +73,10 @@ def check_friction_fits(manifold: Manifold, friction: Float[Array, "..."]) -> No
     elif not isinstance(manifold, Embedded):
         why = "metric is not that of the coordinates"
     else:
+        n = getattr(manifold, "n", None)
+        if n is not None and friction.shape[-1] != n:
+            shape = friction.shape
+            raise ValueError(f"friction has shape {shape}: on {manifold!r} a matrix must be [{n}, {n}]")
         return
     raise ValueError(
         f"friction has shape {friction.shape}: on {manifold!r}, whose {why}, it must be a number"

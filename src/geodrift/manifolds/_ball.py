@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._embedded import Flat
 
 
@@ -23,11 +24,13 @@ class Ball(Flat):
         ValueError: ``n`` is less than 2: an interval is a `Box`.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n < 2:
-            raise ValueError(f"n = {self.n}: a ball needs n of 2 or more; an interval is Box([-1], [1])")
+        if not is_whole(self.n, 2):
+            raise ValueError(
+                f"n = {self.n!r}: a ball needs a whole n of 2 or more; an interval is Box([-1], [1])"
+            )
 
     @property
     def point_shape(self) -> tuple[int, ...]:

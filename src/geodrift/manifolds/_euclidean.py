@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._embedded import Flat
 
 
@@ -21,11 +22,13 @@ class Euclidean(Flat):
         ValueError: ``n`` is less than 1.
     """
 
-    n: int | None = eqx.field(static=True, default=None)
+    n: int | None = eqx.field(static=True, default=None, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n is not None and self.n < 1:
-            raise ValueError(f"n = {self.n}: the number of coordinates must be 1 or more, or None")
+        if self.n is not None and not is_whole(self.n, 1):
+            raise ValueError(
+                f"n = {self.n!r}: the number of coordinates must be a whole number, 1 or more, or None"
+            )
 
     @property
     def point_shape(self) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import cos_and_sinc
 
@@ -28,12 +29,12 @@ class Grassmann(Frames):
         The geodesic has a loop of unknown length: differentiable forward (`jax.jvp`), not backward.
     """
 
-    n: int = eqx.field(static=True)
-    p: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
+    p: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if not 1 <= self.p < self.n:
-            raise ValueError(f"n = {self.n}, p = {self.p}: subspaces need p from 1 to n - 1")
+        if not is_whole(self.n, 2) or not is_whole(self.p, 1) or self.p >= self.n:
+            raise ValueError(f"n = {self.n!r}, p = {self.p!r}: subspaces need a whole p from 1 to n - 1")
 
     @property
     def point_shape(self) -> tuple[int, ...]:

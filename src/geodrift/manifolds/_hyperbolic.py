@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._base import Manifold
 from geodrift.manifolds._embedded import check_point_shape
 
@@ -37,11 +38,11 @@ class Hyperbolic(Manifold):
         ValueError: ``n`` is less than 1.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"n = {self.n}: the dimension must be 1 or more")
+        if not is_whole(self.n, 1):
+            raise ValueError(f"n = {self.n!r}: the dimension must be a whole number, 1 or more")
 
     def project(self, x: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
         """The first coordinate from the others."""

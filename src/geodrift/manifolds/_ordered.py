@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._embedded import Flat
 
 
@@ -23,11 +24,11 @@ class Ordered(Flat):
         ValueError: ``n`` is less than 1.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"n = {self.n}: the number of entries must be 1 or more")
+        if not is_whole(self.n, 1):
+            raise ValueError(f"n = {self.n!r}: the number of entries must be a whole number, 1 or more")
 
     @property
     def point_shape(self) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import expm
 
@@ -29,11 +30,11 @@ class Orthogonal(Frames):
         The geodesic has a loop of unknown length: differentiable forward (`jax.jvp`), not backward.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n < 2:
-            raise ValueError(f"n = {self.n}: an orthogonal group needs n of 2 or more")
+        if not is_whole(self.n, 2):
+            raise ValueError(f"n = {self.n!r}: an orthogonal group needs a whole n of 2 or more")
 
     @property
     def point_shape(self) -> tuple[int, ...]:

@@ -117,7 +117,7 @@ def leaf_manifolds(
     stop = _is_manifold if is_leaf is None else lambda node: _is_manifold(node) or is_leaf(node)
     if not isinstance(manifold, Product) and jax.tree.structure(position, is_leaf=stop).num_nodes != 1:
         raise ValueError(f"the position is a pytree: give Product({manifold!r}) or a tree of manifolds")
-    return broadcast_prefix(tree, position, stop)
+    return broadcast_prefix(tree, position, stop, "manifold")
 
 
 def _is_manifold(node: Any) -> bool:

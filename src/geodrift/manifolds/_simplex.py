@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._billiard import Wall, billiard_flow, time_to_wall
 from geodrift.manifolds._embedded import Embedded
 
@@ -28,12 +29,12 @@ class Simplex(Embedded):
         The geodesic has a loop of unknown length: differentiable forward (`jax.jvp`), not backward.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
     max_bounces: int = eqx.field(static=True, default=1000)
 
     def __check_init__(self) -> None:
-        if self.n < 2:
-            raise ValueError(f"n = {self.n}: a simplex needs n of 2 or more")
+        if not is_whole(self.n, 2):
+            raise ValueError(f"n = {self.n!r}: a simplex needs a whole n of 2 or more")
         if self.max_bounces < 1:
             raise ValueError(f"max_bounces = {self.max_bounces}: must be 1 or more")
 

@@ -1,13 +1,12 @@
 """Unit vectors."""
 
-from numbers import Integral
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._embedded import Embedded
 
 # Below this squared angle the Taylor series of cos and sin(a)/a, cut after a^4, are exact to float64
@@ -25,10 +24,10 @@ class Sphere(Embedded):
         ValueError: ``n`` is no whole number, or less than 2.
     """
 
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if not isinstance(self.n, Integral) or self.n < 2:
+        if not is_whole(self.n, 2):
             raise ValueError(f"n = {self.n!r}: a sphere of unit vectors of R^n needs a whole n of 2 or more")
 
     @property

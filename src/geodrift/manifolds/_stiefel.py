@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import Scalar
+from geodrift._whole import as_whole, is_whole
 from geodrift.manifolds._frames import Frames, newton_schulz_step, transpose
 from geodrift.manifolds._matrix_functions import expm
 
@@ -29,12 +30,14 @@ class Stiefel(Frames):
         The geodesic has a loop of unknown length: differentiable forward (`jax.jvp`), not backward.
     """
 
-    n: int = eqx.field(static=True)
-    p: int = eqx.field(static=True)
+    n: int = eqx.field(static=True, converter=as_whole)
+    p: int = eqx.field(static=True, converter=as_whole)
 
     def __check_init__(self) -> None:
-        if self.n < 2 or not 1 <= self.p <= self.n:
-            raise ValueError(f"n = {self.n}, p = {self.p}: frames need n of 2 or more and p from 1 to n")
+        if not is_whole(self.n, 2) or not is_whole(self.p, 1) or self.p > self.n:
+            raise ValueError(
+                f"n = {self.n!r}, p = {self.p!r}: frames need whole n and p, n of 2 or more and p from 1 to n"
+            )
 
     @property
     def point_shape(self) -> tuple[int, ...]:

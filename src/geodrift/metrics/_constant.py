@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from geodrift._errors import is_concrete
-from geodrift._tree import as_float_arrays, broadcast_prefix
+from geodrift._tree import as_float_arrays, broadcast_prefix, check_broadcasts
 from geodrift._types import Position, Scalar, Tangent
 from geodrift.metrics._base import Metric
 from geodrift.metrics._dense import symmetric_sqrt
@@ -35,6 +35,7 @@ class Constant(DiagonalMetric):
 
     def inverse_diagonal(self, x: Position) -> PyTree:
         """The values given."""
+        check_broadcasts("inverse", self.values, x)
         leaves, structure = jax.tree.flatten(x)
         spread = zip(broadcast_prefix(self.values, x), leaves, strict=True)
         full = [jnp.broadcast_to(value, leaf.shape).astype(leaf.dtype) for value, leaf in spread]

@@ -124,6 +124,8 @@ def check_position(manifold: Manifold, position: Position, batched: bool = False
         )
     position = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), position)
     residual = jnp.max(jax.vmap(manifold.residual)(position)) if batched else manifold.residual(position)
+    if is_concrete(residual) and any(jnp.isnan(x).any() for x in jax.tree.leaves(position)):
+        raise ValueError("position has entries that are NaN: give numbers, a point of the manifold")
     if is_concrete(residual) and not residual <= _tolerance(position):
         raise ValueError(f"position is off the manifold by {residual:.3g}: give manifold.project(position)")
     return position

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
+from geodrift._whole import as_whole, is_whole
 from geodrift.estimators import Full
 from geodrift.integrators import drift, kick
 from geodrift.manifolds import Manifold
@@ -56,14 +57,15 @@ class GMC(Sampler):
     estimator: Full
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
 
     def __check_init__(self) -> None:
         if not isinstance(self.estimator, Full):
             raise ValueError(
-                f"estimator = {type(self.estimator).__name__}: GMC needs Full, for its log density"
+                f"estimator = {type(self.estimator).__name__}: {type(self).__name__} needs Full, for its log"
+                " density"
             )
-        if not isinstance(self.num_steps, int) or self.num_steps < 1:
+        if not is_whole(self.num_steps, 1):
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
 
     def init(self, key: RandomKey, position: Position) -> GMCState:
@@ -83,7 +85,7 @@ class GMC(Sampler):
         log_ratio = self._energy(start) - self._energy(end)
         valid = jnp.isfinite(end.log_density)
         point, probability = metropolis(key_test, log_ratio, valid, end, start)
-        info = self._info(point, velocity, probability)
+        info = self._info(point, kinetic_temperature(self.manifold, state.position, velocity), probability)
         return GMCState(point.position, point.log_density, point.gradient, state.count + 1), info
 
     def retarget(self, state: GMCState) -> GMCState:
@@ -106,7 +108,7 @@ class GMC(Sampler):
         kinetic = self.manifold.inner(point.position, point.velocity, point.velocity) / 2
         return kinetic - point.log_density
 
-    def _info(self, point: _Point, velocity: Tangent, probability: Scalar) -> StepInfo:
+    def _info(self, point: _Point, temperature: Scalar, probability: Scalar) -> StepInfo:
         gradient = self.manifold.riemannian_gradient(point.position, point.gradient)
         norm = jnp.sqrt(self.manifold.inner(point.position, gradient, gradient))
         code, residual = result_code(
@@ -115,7 +117,7 @@ class GMC(Sampler):
         return StepInfo(
             result=code,
             residual=residual,
-            kinetic_temperature=kinetic_temperature(self.manifold, point.position, velocity),
+            kinetic_temperature=temperature,
             gradient_norm=norm,
             acceptance=probability,
         )

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Shared, Tangent
+from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
 from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
@@ -66,7 +67,7 @@ class GSGNHT(KineticSampler):
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
     friction: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1.0)
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
     thermostat: str = eqx.field(static=True, default="global")
     composition: str = eqx.field(static=True, default="BAOAB")
     reuse_batch: bool = eqx.field(static=True, default=False)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift import _tree
+from geodrift._errors import is_concrete
 from geodrift._types import Batch, Position, RandomKey, Scalar, Tangent
 from geodrift.manifolds import Euclidean, Product
 from geodrift.samplers._base import StepInfo
@@ -46,12 +47,30 @@ class HMC(GMC):
     def __check_init__(self) -> None:
         check_flat("HMC", self.manifold)
         for leaf in jax.tree.leaves(self.mass):
+            _check_diagonal(leaf)
             check_positive("mass", leaf)
+
+    def init(self, key: RandomKey, position: Position) -> GMCState:
+        """The state, with the log density and its gradient at the position.
+
+        Raises:
+            ValueError: The mass does not fit the position.
+        """
+        _tree.check_broadcasts("mass", self.mass, position)
+        return super().init(key, position)
 
     def step(self, key: RandomKey, state: GMCState, batch: Batch = None) -> tuple[GMCState, StepInfo]:
         """One trajectory and its Metropolis test; ``batch`` is ignored."""
         with_mass = GMC(self.estimator, _FlatWithMass(Euclidean(), self.mass), self.step_size, self.num_steps)
         return with_mass.step(key, state, batch)
+
+
+def _check_diagonal(mass: Array) -> None:
+    if is_concrete(mass) and mass.ndim == 2 and mass.shape[0] == mass.shape[1] > 1 and (mass == 0).any():
+        raise ValueError(
+            f"mass has shape {mass.shape} and zeros: give the diagonal alone, [n]; for a full matrix take"
+            " RMHMC with a ConstantDense metric"
+        )
 
 
 class _FlatWithMass(Product):

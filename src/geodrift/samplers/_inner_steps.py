@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from geodrift._types import Batch, RandomKey
+from geodrift._whole import is_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._normals import Ahead, draw_ahead
@@ -36,7 +37,7 @@ class InnerSteps(Sampler):
         def reuse_batch(self) -> bool: ...
 
     def __check_init__(self) -> None:
-        if not isinstance(self.num_steps, int) or self.num_steps < 1:
+        if not is_whole(self.num_steps, 1):
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
 
     @property

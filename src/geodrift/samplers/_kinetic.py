@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift._errors import is_concrete
+from geodrift._tree import broadcast_prefix
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
 from geodrift.integrators import Phase, StepOutcome, composition_named, integrate
 from geodrift.integrators._friction import check_friction_fits
@@ -43,6 +44,7 @@ class KineticSampler(InnerSteps):
     def _start(self, key: RandomKey, position: Position) -> tuple[Position, Tangent, Any]:
         """The position checked, a velocity drawn at temperature 1, and the estimator's state."""
         position = check_position(self.manifold, position)
+        broadcast_prefix(self.friction, position, name="friction")
         key_velocity, key_estimator = jax.random.split(key)
         velocity = self.manifold.random_tangent(key_velocity, position)
         return position, velocity, self.estimator.on(self.manifold).init(key_estimator, position)

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Shared
+from geodrift._whole import as_whole, is_whole
 from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 from geodrift.metrics import RMSProp
@@ -36,9 +38,9 @@ class PreconditionedSGLD(Sampler):
 
     Li, Chen, Carlson & Carin (2016), Algorithm 1. During the first ``adaptation_steps`` v is the weighted
     average of the squared gradients, the k-th last with the weight :math:`a^k`. The draws of these steps do
-    not have the target's law: discard them as warm-up. Afterwards v is fixed, hence :math:`G^{-1}` does not
-    depend on the position, its divergence :math:`\Gamma` is exactly 0, and the chain is `SGLD` with a
-    constant metric.
+    not have the target's law: `geodrift.sample` stores none of them. Afterwards v is fixed, hence
+    :math:`G^{-1}` does not depend on the position, its divergence :math:`\Gamma` is exactly 0, and the chain
+    is `SGLD` with a constant metric.
 
     The published algorithm never stops adapting. Its preconditioner then depends on the position through the
     recent past, and no :math:`\Gamma` accounts for that: neither 0, which is usual, nor the published one,
@@ -66,13 +68,13 @@ class PreconditionedSGLD(Sampler):
     estimator: Estimator
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
-    adaptation_steps: int = eqx.field(static=True)
+    adaptation_steps: int = eqx.field(static=True, converter=as_whole)
     decay: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=0.99)
     damping: Float[Array, ""] = eqx.field(converter=as_float_arrays, default=1e-5)
 
     def __check_init__(self) -> None:
         check_flat("PreconditionedSGLD", self.manifold)
-        if not isinstance(self.adaptation_steps, int) or self.adaptation_steps < 1:
+        if not is_whole(self.adaptation_steps, 1):
             raise ValueError(
                 f"adaptation_steps = {self.adaptation_steps!r}: must be a whole number, 1 or more"
             )
@@ -82,6 +84,10 @@ class PreconditionedSGLD(Sampler):
     def on_all_data(self) -> "PreconditionedSGLD":
         """The same sampler for batches that are all of the data."""
         return dataclasses.replace(self, estimator=self.estimator.on_all_data())
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether the draw after step number ``count`` may be stored: not while v is adapted."""
+        return super().collects(count) & (np.asarray(count) >= self.adaptation_steps)
 
     def init(self, key: RandomKey, position: Position) -> PreconditionedSGLDState:
         """The state before the first step, which sets v."""

@@ -13,10 +13,13 @@ from jaxtyping import Array, Bool, Float, Int
 from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, shared_by_chains
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
-from geodrift.estimators import Full
+from geodrift._whole import as_whole, is_whole
+from geodrift.estimators import Full, Rows
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo
+from geodrift.samplers._sgfs import SGFS
+from geodrift.schedules import Automatic
 
 
 class ReplicaExchangeState(NamedTuple):
@@ -61,7 +64,7 @@ class ReplicaExchange(Sampler):
 
     sampler: Sampler
     temperatures: Float[Array, " replica"] = eqx.field(converter=lambda t: as_float_arrays(jnp.asarray(t)))
-    swap_every: int = eqx.field(static=True, default=1)
+    swap_every: int = eqx.field(static=True, default=1, converter=as_whole)
     difference_variance: Float[Array, ""] | str | None = eqx.field(
         default=None, converter=lambda v: v if v is None or isinstance(v, str) else as_float_arrays(v)
     )
@@ -73,11 +76,24 @@ class ReplicaExchange(Sampler):
             raise ValueError(f"temperatures has shape {t.shape}: must be a list of 2 or more")
         if is_concrete(t) and not (t[0] == 1 and jnp.all(jnp.diff(t) > 0)):
             raise ValueError(f"temperatures = {t}: must begin with 1 and increase")
-        if not isinstance(self.swap_every, int) or self.swap_every < 1:
+        if not is_whole(self.swap_every, 1):
             raise ValueError(f"swap_every = {self.swap_every!r}: must be a whole number of steps, 1 or more")
         if isinstance(self.difference_variance, str) and self.difference_variance != "sample":
             raise ValueError(
                 f"difference_variance = {self.difference_variance!r}: must be a number, 'sample' or None"
+            )
+        given = self.difference_variance
+        if isinstance(given, Array) and is_concrete(given) and not bool(given >= 0):
+            raise ValueError(f"difference_variance = {given}: must be 0 or more: it is a variance")
+        if isinstance(getattr(self.sampler, "step_size", None), Automatic):
+            raise ValueError(
+                "step_size = None: no step size is found for replicas; give the sampler a number, such as"
+                " that of geodrift.tuning.tune(...) at temperature 1"
+            )
+        if isinstance(self.sampler, SGFS):
+            raise ValueError(
+                "sampler = SGFS: its noise is that of each datum's gradient at temperature 1, and it has no"
+                " other temperatures; give SGLD, SGHMC or GMC"
             )
         if isinstance(self.estimator, Full):
             return
@@ -179,12 +195,18 @@ class ReplicaExchange(Sampler):
         if isinstance(estimator, Full):
             energy = -jax.vmap(estimator.value)(positions)
             return energy - energy[partner], jnp.broadcast_to(variance, energy.shape)
-        prior = jax.vmap(estimator.log_prior)(positions)
-        each = jax.vmap(lambda x: estimator.log_likelihood(x, rows))(positions)
+        data = rows.data if isinstance(rows, Rows) else rows
+        prior = jax.vmap(estimator.log_prior_at)(positions)
+        each = jax.vmap(lambda x: estimator.log_likelihoods(x, data))(positions)
         each = each - each[partner]
         size, batch_size = estimator.data_size, each.shape[1]
         difference = prior[partner] - prior - size * jnp.mean(each, axis=1)
         if isinstance(given, str):
+            if batch_size < 2:
+                raise ValueError(
+                    "difference_variance = 'sample': a batch of 1 has no sample variance; give batches of 2"
+                    " or more data, or the variance"
+                )
             finite = 1.0 if estimator.replacement else 1.0 - batch_size / size
             variance = size**2 / batch_size * finite * jnp.var(each, axis=1, ddof=1)
         return difference, jnp.broadcast_to(variance, difference.shape)

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool
 
 from geodrift import _tree
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
+from geodrift._whole import as_whole, is_whole
 from geodrift.estimators import Full
 from geodrift.manifolds import Manifold
 from geodrift.metrics import Metric
@@ -70,14 +71,14 @@ class RMHMC(Sampler):
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
     metric: Metric
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
 
     def __check_init__(self) -> None:
         if not isinstance(self.estimator, Full):
             raise ValueError(
                 f"estimator = {type(self.estimator).__name__}: RMHMC needs Full, for its log density"
             )
-        if not isinstance(self.num_steps, int) or self.num_steps < 1:
+        if not is_whole(self.num_steps, 1):
             raise ValueError(f"num_steps = {self.num_steps!r}: must be a whole number, 1 or more")
         check_flat("RMHMC", self.manifold)
 

@@ -97,11 +97,11 @@ class SGFS(Sampler):
         """One step, with a batch of 2 data or more."""
         x, unravel = ravel_pytree(state.position)
         scores = self._scores(state.position, batch).astype(x.dtype)
-        prior, _ = ravel_pytree(jax.grad(self.estimator.log_prior)(state.position))
+        prior, _ = ravel_pytree(jax.grad(self.estimator.log_prior_at)(state.position))
         gradient = prior.astype(x.dtype) + self.estimator.data_size * jnp.mean(scores, axis=0)
         latest = self._covariance(scores)
         fisher = state.fisher + (latest - state.fisher) / (state.count + 1).astype(x.dtype)
-        h = self.step_size(state.count).astype(x.dtype)
+        h = jnp.asarray(self.step_size(state.count), x.dtype)
         move = self._move(key, fisher, gradient, h, size=scores.shape[0])
         position = unravel(x + move)
         outcome = StepOutcome(state.position, unravel(gradient), jnp.zeros((), bool))

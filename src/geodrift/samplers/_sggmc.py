@@ -8,6 +8,7 @@ from jaxtyping import PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Shared, Tangent
+from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase
 from geodrift.manifolds import Manifold
@@ -65,7 +66,7 @@ class SGGMC(KineticSampler):
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
     friction: PyTree = eqx.field(converter=as_float_arrays, default=1.0)
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
     composition: str = eqx.field(static=True, default="ABOBA")
     reuse_batch: bool = eqx.field(static=True, default=False)
 

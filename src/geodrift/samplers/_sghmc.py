@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 
 from geodrift._types import Batch, RandomKey
+from geodrift._whole import as_whole, is_whole
 from geodrift.samplers._base import StepInfo
 from geodrift.samplers._sggmc import SGGMC, SGGMCState
 
@@ -55,7 +56,7 @@ class SGHMC(SGGMC):
     """
 
     composition: str = eqx.field(static=True, default="BAOAB")
-    refresh_every: int | None = eqx.field(static=True, default=None)
+    refresh_every: int | None = eqx.field(static=True, default=None, converter=as_whole)
 
     def __check_init__(self) -> None:
         every = self.refresh_every
@@ -64,7 +65,7 @@ class SGHMC(SGGMC):
                 f"refresh_every = {every!r} with composition {self.composition}: its calls end half a kick"
                 " from where the momentum is normal, so a refresh is biased; give composition = 'ABOBA'"
             )
-        if every is not None and (not isinstance(every, int) or every < 1):
+        if every is not None and not is_whole(every, 1):
             raise ValueError(
                 f"refresh_every = {every!r}: must be a whole number of calls, 1 or more, or None"
             )

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from geodrift._types import Batch, Count, Position, RandomKey, Shared
+from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._normals import Ahead
@@ -65,7 +66,7 @@ class SGLD(InnerSteps):
     manifold: Manifold
     step_size: Schedule = eqx.field(converter=as_schedule)
     metric: Metric | None = None
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
     reuse_batch: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:

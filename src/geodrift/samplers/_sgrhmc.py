@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float
 
 from geodrift import _tree
 from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Scalar, Shared, Tangent
+from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._friction import friction_basis
@@ -77,7 +78,7 @@ class SGRHMC(InnerSteps):
     step_size: Schedule = eqx.field(converter=as_schedule)
     metric: Metric
     friction: Float[Array, ""] = eqx.field(converter=_tree.as_float_arrays, default=1.0)
-    num_steps: int = eqx.field(static=True, default=1)
+    num_steps: int = eqx.field(static=True, default=1, converter=as_whole)
     composition: str = eqx.field(static=True, default="ABOBA")
     reuse_batch: bool = eqx.field(static=True, default=False)
 

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from geodrift._whole import whole
 from geodrift.kernels._streams import DPM_SAMPLE
 from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
@@ -45,7 +46,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included; None: those of 200 passes over the rows, and at
             least 400.
-        n_draws: Stored draws of each chain.
+        n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
+            not divide the steps.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
         processes: How many processes of this machine take the steps of `fit`, with the same draws for any
@@ -118,6 +120,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True))
+        if not corpus.matrix.nnz:
+            raise ValueError("X has no count above 0: there is nothing to fit")
         self.__dict__.pop("_seen", None)
         self._fit_chains(self._chains(Chain, corpus, settings), corpus, settings, corpus.num_documents)
         return self
@@ -135,7 +139,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         """
         batch = chains[0].move.batch_size
         passes = max(-(-PASSES * new_rows // batch), -(-corpus.num_documents // batch))
-        steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
+        steps = max(LEAST_STEPS, passes) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = self._sampled(chains, corpus, steps)
         told, self.agreement_ = _places.told(draws, settings.given is not None)
         flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in told.items()}

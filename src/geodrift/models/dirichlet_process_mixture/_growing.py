@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift._whole import whole
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED
@@ -43,7 +44,8 @@ class GrowingRows(Facade):
         rows = sp.csr_matrix(sp.vstack([before, new]))
         corpus = MatrixCorpus(rows)
         by_parts = _by_parts(settings, new.shape[0])
-        chains = [Chain(corpus, by_parts, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        number = whole("n_chains", self.n_chains)
+        chains = [Chain(corpus, by_parts, seed=seed, chain=chain) for chain in range(number)]
         for chain, state in zip(chains, states, strict=False):
             _go_on(chain, state)
         self._fit_chains(chains, corpus, settings, new.shape[0])

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
+from geodrift._whole import whole
 from geodrift.driver import sampled
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
 from geodrift.models.hierarchical_dirichlet_process._answers import law_of_topics
@@ -42,7 +43,8 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included; None: those of 400 passes over the documents, and at
             least 1,000.
-        n_draws: Stored draws of each chain.
+        n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
+            not divide the steps.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
         verbose: Above 0, `fit` shows its progress on stderr.
@@ -111,7 +113,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True))
         chains = self._chains(Chain, corpus, settings)
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
-        steps = max(LEAST_STEPS, passes) if self.n_steps is None else self.n_steps
+        steps = max(LEAST_STEPS, passes) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = sampled(chains, steps, verbose=bool(self.verbose))
         found, self.agreement_ = _places.told(draws, False, component="topic")
         of_topics = flat(found)

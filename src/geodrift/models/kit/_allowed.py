@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from geodrift._whole import is_whole
+
 
 @runtime_checkable
 @runtime_checkable
@@ -58,8 +60,7 @@ class Whole:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is allowed."""
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and value >= self.least and (self.most is None or value <= self.most)
+        return is_whole(value, self.least) and (self.most is None or value <= self.most)
 
     def read(self, typed: Any) -> Any:
         """The number; what is none as it is, to be refused."""

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from geodrift._whole import whole
 from geodrift.data import as_csr
 from geodrift.data._limits import default_words
 from geodrift.driver import Chain, sampled
@@ -19,7 +20,7 @@ from geodrift.models.kit._alignment import Directions
 from geodrift.models.kit._by_processes import sampled_by_processes
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import Model
-from geodrift.models.kit._settings import ModelSettings
+from geodrift.models.kit._settings import ModelSettings, settings_of
 
 C = TypeVar("C", bound=ModelChain)
 
@@ -109,8 +110,8 @@ class Facade(TransformerMixin, BaseEstimator):
         start: Float[np.ndarray, "C J V"] | None = None,
     ) -> list[C]:
         """The chains of `fit` at their start; see `make_chains`."""
-        seed = self._seed()
-        chains = [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(self.n_chains)]
+        seed, number = self._seed(), whole("n_chains", self.n_chains)
+        chains = [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(number)]
         for number, chain in enumerate(chains if start is not None else ()):
             chain.start_from(start[number % len(start)])
         return chains
@@ -138,8 +139,7 @@ class Facade(TransformerMixin, BaseEstimator):
 
     def _settings(self, **changes: Any) -> Any:
         """The settings that the parameters say, some of them changed; checked."""
-        told = {told.name: getattr(self, told.parameter) for told in self.settings_type.settings()}
-        settings = self.settings_type(**told | changes)
+        settings = settings_of(self, self.settings_type, **changes)
         if self.processes is None:
             return settings
         return self.settings_type.from_dict(self.model.to_share(settings.to_dict()))

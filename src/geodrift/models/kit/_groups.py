@@ -63,10 +63,10 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
         order = {name: place for place, (_, name) in enumerate(ordered)}
         names, inner = list(order), np.array([order[str(value)] for value in told], int)
     if not 2 <= len(names) <= MOST_GROUPS:
-        common = ", ".join(repr(value) for value, _ in Counter(map(str, told)).most_common(5)) or "none"
-        raise InputError(
-            f"field {field!r} makes {len(names):,} groups ({common}, ...); 2 to {MOST_GROUPS} can be compared"
-        )
+        shown = [repr(value) for value, _ in Counter(map(str, told)).most_common(5)]
+        common = ", ".join(shown + ["..."] * (different > len(shown))) or "none"
+        made = "one group" if len(names) == 1 else f"{len(names):,} groups"
+        raise InputError(f"field {field!r} makes {made} ({common}); 2 to {MOST_GROUPS} can be compared")
     of = np.full(len(values), -1)
     of[has] = inner
     if numbers is None:

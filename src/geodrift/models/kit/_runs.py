@@ -80,6 +80,7 @@ def create_run(
     training = corpus.split(config["held_out"], config["seed"])[0] if config["held_out"] else corpus
     dimension = "coordinate" if isinstance(corpus, VectorSource) else "word"
     told = {} if start is None else {"start": {"from": config["start"], "sets": len(start)}}
+    made = corpus.manifest["made"] if isinstance(corpus, Corpus) else {}
     header = {name: config[name] for name in ("seed", "chains", "held_out")} | told
     header |= {
         "kind": KIND,
@@ -87,7 +88,8 @@ def create_run(
         "settings": chains[0].settings.to_dict(),
         "documents": training.num_documents,
         "words": corpus.num_words,
-        "text_options": corpus.manifest["made"].get("options") if isinstance(corpus, Corpus) else None,
+        "text_options": made.get("options"),
+        "text_field": made.get("text_field"),
     }
 
     def fill(folder: Path) -> dict[str, Any]:

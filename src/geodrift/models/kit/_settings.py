@@ -4,12 +4,15 @@ The checks, the command line's options, the scikit-learn facade and the page on 
 """
 
 import dataclasses
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from geodrift._whole import as_whole
 from geodrift.driver import Shares
 from geodrift.models.kit._allowed import Allowed, Share, Whole
 
 _KEY = "setting"
+
+S = TypeVar("S", bound="ModelSettings")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +34,12 @@ class Setting:
     help: str
     option: str
     parameter: str
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError, which calls the setting by this name, unless the value is allowed."""
+        if not self.allowed.holds(value) and not (value is None and self.default is None):
+            optional = " or None" if self.default is None else ""
+            raise ValueError(f"{name} must be {self.allowed.text}{optional}, got {value!r}")
 
 
 def setting(
@@ -71,10 +80,7 @@ class ModelSettings:
     def __post_init__(self) -> None:
         """Check every value, then what `check_together` asks of several."""
         for told in self.settings():
-            value = getattr(self, told.name)
-            if not told.allowed.holds(value) and not (value is None and told.default is None):
-                optional = " or None" if told.default is None else ""
-                raise ValueError(f"{told.name} must be {told.allowed.text}{optional}, got {value!r}")
+            told.check(told.name, getattr(self, told.name))
         self.check_together()
 
     def check_together(self) -> None:
@@ -101,6 +107,20 @@ class ModelSettings:
         if unknown:
             raise ValueError(f"unknown settings {unknown}; known are {sorted(known)}")
         return cls(**values)
+
+
+def settings_of(estimator: Any, kind: type[S], **changes: Any) -> S:
+    """The settings that an estimator's parameters say, some of them changed.
+
+    Raises:
+        ValueError: A parameter, which is named, is outside what its setting allows.
+    """
+    values = {}
+    for told in kind.settings():
+        value = getattr(estimator, told.parameter)
+        told.check(told.parameter, value)
+        values[told.name] = as_whole(value)
+    return kind(**values | changes)
 
 
 def _told(field: dataclasses.Field) -> Setting:

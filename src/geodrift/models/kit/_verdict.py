@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy import stats
 
 from geodrift import diagnostics
 from geodrift.models.kit._agreement import Agreement, least_chains
@@ -15,8 +16,13 @@ SAME = 1.05  # R-hat up to which the chains count as having one law
 MOST_TOLD = 50  # components, and relations, that a person is told by name
 LARGEST_SHOWN = 100  # R-hat: chains that do not move make it any number above
 LEAST_DRAWS = 4  # of a chain, for R-hat
+BY_CHANCE = 0.001  # how often chains of one law, of independent draws, have an R-hat that counts against them
 # Names of stored numbers that say little without the code.
 _PLAIN = {
+    "mixture_concentration": "concentration of documents' topics (alpha_0)",
+    "number_parameter": "concentration of the prior on the number of clusters",
+    "other_weight": "weight of what is not stored by itself",
+    "weight_concentration": "concentration of the topics' weights (gamma)",
     "doc_topic_prior_sum": "sum of the prior of documents' topics",
     "topic_word_prior": "prior of topics' words",
 }
@@ -35,8 +41,9 @@ class Verdict:
         threshold: The cosine above which two chains' components are the same.
         chance: The share of different components of one chain that exceed it.
         relations: Components that are not shared and that other chains have in two, or as part of one.
-        quantities: Of each number that no order of the components changes: the chains' means, ``rhat``,
-            ``ess``, and how many chains were ``moving``: the two halves of their draws lie apart.
+        quantities: Of each number that no order of the components changes: the chains' means, ``draws`` of
+            each, ``rhat``, the ``chance`` that so few draws may make of it where they have one law, ``ess``,
+            and how many chains were ``moving``: the two halves of their draws lie apart.
         start: What the chains began at, where that was given: ``from`` where, in how many ``sets``.
         draws: Of all chains; None: not known.
     """
@@ -58,8 +65,8 @@ class Verdict:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the chains agree in every number that no order of the components changes."""
-        return all(told["rhat"] is None or told["rhat"] <= SAME for told in self.quantities.values())
+        """Whether the chains agree, but for chance, in what no order of the components changes."""
+        return not any(_differs(told) for told in self.quantities.values())
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -139,7 +146,13 @@ class Verdict:
                 continue
             words = _PLAIN.get(name, name.replace("_", " "))
             between = max(told["means"]) - min(told["means"])
-            if told["moving"]:
+            if not _differs(told):
+                lines.append(
+                    f"Too few draws to say whether the chains agree in their {words} (R-hat"
+                    f" {_shown(told['rhat'])}; of {told['draws']} draws each up to {told['chance']:.2f} may"
+                    " be chance); fit for longer."
+                )
+            elif told["moving"]:
                 lines.append(
                     f"Not at rest: in {told['moving']} of {self.chains} chains the {words} is still on its "
                     "way; fit for longer, from a new start (fit --seconds)."
@@ -150,6 +163,13 @@ class Verdict:
                     f"(R-hat {_shown(told['rhat'])})."
                 )
         return lines
+
+
+def _differs(told: dict[str, Any]) -> bool:
+    """Whether chains differ in a number: by R-hat, and by more than few draws of one law may."""
+    if told["rhat"] is None or told["rhat"] <= SAME:
+        return False
+    return told["rhat"] > told["chance"] or told["moving"] > 0
 
 
 def _shown(rhat: float) -> str:
@@ -179,6 +199,17 @@ def verdict_of(
     )
 
 
+def _by_chance(chains: int, draws: int) -> float:
+    """The R-hat that independent normal draws of one law exceed in `BY_CHANCE` of runs: see `SAME`.
+
+    Of the 2 C halves of n / 2 draws each, the ratio of the variance between them to that within has an F
+    law, and R-hat^2 is 1 + (F - 1) / (n / 2).
+    """
+    halves, length = 2 * chains, max(draws // 2, 2)
+    ratio = stats.f.ppf(1 - BY_CHANCE, halves - 1, halves * (length - 1))
+    return float(np.sqrt(1 + (ratio - 1) / length))
+
+
 def _told(draws: Float[np.ndarray, "C N"]) -> dict[str, Any]:
     enough = draws.shape[1] >= LEAST_DRAWS and np.ptp(draws) > 0
     first, second = np.array_split(draws, 2, axis=1)
@@ -186,7 +217,9 @@ def _told(draws: Float[np.ndarray, "C N"]) -> dict[str, Any]:
     spread = np.hypot(first.std(axis=1), second.std(axis=1)) if enough else np.ones(len(draws))
     return {
         "means": [float(mean) for mean in draws.mean(axis=1)],
+        "draws": draws.shape[1],
         "rhat": float(diagnostics.rhat(draws)) if enough else None,
+        "chance": _by_chance(*draws.shape),
         "ess": float(diagnostics.ess(draws)) if enough else None,
         "moving": int((np.abs(change) > MOVING * spread).sum()),
     }

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from geodrift._whole import whole
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
@@ -144,7 +145,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         chains = self._chains(Chain, corpus, settings, start := self._start(start_from))
-        steps = _default_steps(chains[0]) if self.n_steps is None else self.n_steps
+        steps = _default_steps(chains[0]) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = self._draws_of(chains, self._sampled(chains, corpus, steps, start))
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]

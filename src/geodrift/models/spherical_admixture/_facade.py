@@ -10,6 +10,7 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._errors import RunWarning
+from geodrift._whole import whole
 from geodrift.driver import sampled
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture._chain import Chain
@@ -49,7 +50,8 @@ class SphericalAdmixture(TopicModelFacade):
         friction: C, 1/time; None: tuned with the step size.
         warm_up_fraction: Part of the steps that is warm-up.
         n_steps: Steps of each chain, warm-up included.
-        n_draws: Stored draws of each chain.
+        n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
+            not divide the steps.
         n_chains: Chains, run one after the other.
         random_state: Seed, or a `numpy.random.RandomState`.
         verbose: Above 0, `fit` shows its progress on stderr.
@@ -138,7 +140,7 @@ class SphericalAdmixture(TopicModelFacade):
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         chains = self._chains(Chain, corpus, settings, self._start(start_from))
-        found = sampled(chains, self.n_steps, verbose=bool(self.verbose))
+        found = sampled(chains, whole("n_steps", self.n_steps), verbose=bool(self.verbose))
         self.topic_draws_ = self._draws_of(chains, found)["topics"]
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])

@@ -9,12 +9,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from geodrift._whole import whole
 from geodrift.data import as_csr
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
 from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
+from geodrift.models.kit import settings_of
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._partition import partition_of
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, sampled_rows, score_samples
@@ -47,7 +49,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         direction_prior: kappa_0 m_0 of the directions' prior, [d]; None: uniform.
         warm_up_fraction: Part of the steps that is warm-up.
         n_passes: Passes over the rows of each chain, warm-up included.
-        n_draws: Stored draws of each chain.
+        n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
+            not divide the steps.
         n_chains: Chains, each from a start of its own.
         random_state: Seed, or a `numpy.random.RandomState`.
 
@@ -144,7 +147,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         return self
 
     def _settings(self) -> Settings:
-        return Settings(**{name.name: getattr(self, name.parameter) for name in Settings.settings()})
+        return settings_of(self, Settings)
 
     def _fit(self, settings: Settings, rows: Rows) -> None:
         check_differ(rows)
@@ -152,10 +155,10 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         prior = None if self.direction_prior is None else np.asarray(self.direction_prior, float)
         chains = [
             Chain(rows, settings, seed=seed, chain=chain, direction_prior=prior)
-            for chain in range(self.n_chains)
+            for chain in range(whole("n_chains", self.n_chains))
         ]
         steps = -(-rows.number // min(settings.batch_size, rows.number))
-        self.draws_ = sampled(chains, self.n_passes * steps)
+        self.draws_ = sampled(chains, whole("n_passes", self.n_passes) * steps)
         self.settings_, self._seed = settings, seed
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
