@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+def _some(numbers: np.ndarray) -> str:
+    shown = ", ".join(str(int(each)) for each in numbers[:5])
+    return shown if len(numbers) <= 5 else f"{shown}, ... ({len(numbers):,})"
+
+
 def document(report: Report, number: int, *, top: int = 8, axes: "Axes | None" = None) -> "Axes":
     """The leading components of a document, with the 90% intervals of their weights.
 
@@ -27,7 +32,8 @@ def document(report: Report, number: int, *, top: int = 8, axes: "Axes | None" =
     told = report.documents
     found = [] if told is None else np.flatnonzero(told.numbers == number)
     if not len(found):
-        raise InputError(f"number must be of a document that the report tells of, got {number!r}")
+        known = "which has none" if told is None else f"report.documents.numbers: {_some(told.numbers)}"
+        raise InputError(f"number must be of a document that the report tells of, {known}; got {number!r}")
     place = int(found[0])
     order = np.argsort(-told.mean[place], kind="stable")[:top]
     labels = [

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from geodrift.models.kit._settings import ModelSettings as ModelSettings
     from geodrift.models.kit._settings import Setting as Setting
     from geodrift.models.kit._settings import setting as setting
-    from geodrift.models.kit._settings import settings_of as settings_of
     from geodrift.models.kit._verified import damage_of_corpus as damage_of_corpus
     from geodrift.models.kit._verified import damage_of_run as damage_of_run
     from geodrift.models.kit._verified import repair_run as repair_run

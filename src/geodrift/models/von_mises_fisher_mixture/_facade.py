@@ -16,7 +16,7 @@ from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
 from geodrift.models.clusters._labels import AUTO, compact
 from geodrift.models.clusters._membership import shares_of_reference
-from geodrift.models.kit import settings_of
+from geodrift.models.kit._settings import settings_of
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._partition import partition_of
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, sampled_rows, score_samples

@@ -1,0 +1,97 @@
+"""What the command line says where a user's input means something else than was thought."""
+
+import json
+import sys
+
+import pytest
+from command import WORDS
+from test_documents import texts
+
+from geodrift import cli
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run of records whose text is in the field "body", and its corpus."""
+    folder = tmp_path_factory.mktemp("said")
+    records = [{"body": record.pop("text")} | record for record in texts(60, 0)]
+    (folder / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    typed = ["corpus", str(folder / "in.jsonl"), "--out", str(folder / "corpus"), "--text-field=body"]
+    fit = ["fit", "lda", str(folder / "corpus"), "--run", str(folder / "run"), "--topics=3", "--steps=60"]
+    for arguments in ([*typed, "--min-df=1"], [*fit, "--chains=2", "--seed=1"]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["geodrift", *arguments])
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
+            assert not stop.value.code
+    return folder
+
+
+@pytest.mark.parametrize("command", ["evaluate", "transform", "compare"])
+def test_the_field_of_the_text_is_that_of_the_run(geodrift_cli, made, tmp_path, command):
+    new = tmp_path / "new.jsonl"
+    for field, option in (("body", ()), ("text", ("--text-field", "text"))):
+        record = {field: " ".join(WORDS[:12])}
+        new.write_text((json.dumps(record) + "\n") * 4)
+        typed = {
+            "evaluate": ("evaluate", made / "run", new),
+            "transform": ("transform", made / "run", new, "--out", tmp_path / f"{field}.csv"),
+            "compare": ("compare", made / "run", made / "run", "--documents", new),
+        }
+        status, _, said = geodrift_cli(*typed[command], *option)
+        assert status == 0, said
+    (tmp_path / "text.csv").unlink(missing_ok=True)
+    status, _, said = geodrift_cli(*typed[command])
+    assert status == 1
+    assert "no field 'body' (fields: text)" in said
+
+
+def test_the_score_of_the_fitted_documents_is_no_held_out_score(geodrift_cli, made, tmp_path):
+    status, _, said = geodrift_cli("evaluate", made / "run", made / "corpus")
+    assert status == 0
+    assert "was fitted to these documents, all or most of them: the score is better" in said
+    (tmp_path / "new.jsonl").write_text(json.dumps({"body": " ".join(WORDS[:12])}) + "\n")
+    assert "was fitted to these" not in geodrift_cli("evaluate", made / "run", tmp_path / "new.jsonl")[2]
+
+
+def test_a_run_lies_in_no_corpus(geodrift_cli, made):
+    place = made / "corpus" / "runs" / "a"
+    status, _, said = geodrift_cli("fit", "lda", made / "corpus", "--run", place, "--topics=3", "--steps=20")
+    assert status == 2
+    assert "lies in the corpus" in said
+    assert not place.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("--min-df=0",), "--min-df as a number of documents must be at least 1, got 0"),
+        (("--max-words=0",), "--max-words must be at least 1, got 0"),
+        (("--ngrams=0",), "--ngrams must be 1 to 10, got 0"),
+        (("--out", ""), "is no name for what is to be made: give one"),
+    ],
+)
+def test_options_about_text_are_named_as_typed(geodrift_cli, made, tmp_path, typed, told):
+    out = () if "--out" in typed else ("--out", tmp_path / "corpus")
+    status, _, said = geodrift_cli("corpus", made / "in.jsonl", "--text-field=body", *out, *typed)
+    assert status
+    assert told in said
+    assert not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e300", "0"])
+def test_seconds_are_bounded(geodrift_cli, made, tmp_path, seconds):
+    typed = ("fit", "lda", made / "corpus", "--run", tmp_path / "run", "--seconds", seconds)
+    status, _, said = geodrift_cli(*typed)
+    assert status == 2
+    assert "--seconds must be positive and at most 100,000,000, got" in said
+
+
+def test_a_field_of_one_value_makes_one_group(geodrift_cli, tmp_path):
+    records = [record | {"one": "same"} for record in texts(60, 0)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    options = ("--topics=3", "--steps=40", "--chains=2", "--min-df=1")
+    assert geodrift_cli("fit", "lda", tmp_path / "in.jsonl", "--run", tmp_path / "run", *options)[0] == 0
+    status, _, said = geodrift_cli("effect", tmp_path / "run", "--by", "one")
+    assert status == 1
+    assert "field 'one' makes one group ('same'); 2 to 50 can be compared" in said
