@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from geodrift.models.latent_dirichlet_allocation import Chain, Settings
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs import _log_joint, _sampler, _start
 from geodrift.models.latent_dirichlet_allocation.collapsed_gibbs._log_joint import log_joint, log_of_words
+from geodrift.models.topics import _factorisation
 from geodrift.models.topics._factorisation import factorised_topics
 from models import lda_problem as problem
 
@@ -155,3 +156,20 @@ def test_the_largest_topic_comes_first():
     rows[:30, :10], rows[30:, 10:] = rng.uniform(1, 2, (30, 10)), rng.uniform(1, 2, (60, 10))
     found = factorised_topics(sp.csr_matrix(rows), 2, 0)
     np.testing.assert_allclose(found[:, 10:].sum(axis=1), [1.0, 0.0], atol=0.01)
+
+
+def test_words_that_are_not_factorised_follow_from_the_documents(monkeypatch):
+    """Themes of 40 words each, in documents of one or two: half of the words are enough to find them."""
+    rng = np.random.default_rng(0)
+    themes = np.kron(np.eye(5), rng.gamma(0.5, size=(1, 40)))
+    themes /= themes.sum(axis=1, keepdims=True)
+    mixtures = rng.dirichlet(np.full(5, 0.1), 400)
+    rows = sp.csr_matrix(rng.poisson(80 * mixtures @ themes).astype(float))
+    monkeypatch.setattr(_factorisation, "MOST_WORDS", 100)
+    found = factorised_topics(rows, 5, 0)
+    cosines = found @ themes.T / np.outer(np.linalg.norm(found, axis=1), np.linalg.norm(themes, axis=1))
+    assert sorted(cosines.argmax(axis=1)) == list(range(5))
+    assert cosines.max(axis=1).min() > 0.95
+    rare = np.asarray(rows.sum(axis=0)).ravel().argsort()[:100]
+    of_own = (found[cosines.argmax(axis=0)] * (themes > 0))[:, rare].sum() / found[:, rare].sum()
+    assert of_own > 0.8

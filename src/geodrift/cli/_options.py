@@ -51,7 +51,7 @@ MoreSteps = Annotated[
 Steps = Annotated[int | None, typer.Option("--steps", min=1, help="Number of steps, instead of a time.")]
 
 TextField = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--text-field", help="Field of JSONL, CSV or Parquet that holds the text.", rich_help_panel=_TEXT
     ),
@@ -116,7 +116,7 @@ class HowLong(NamedTuple):
 class Text(NamedTuple):
     """The options about text, as typed."""
 
-    text_field: TextField | None = "text"
+    text_field: TextField = "text"
     encoding: Encoding = "utf-8"
     min_df: MinDf = None
     max_df: MaxDf = None
