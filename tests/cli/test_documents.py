@@ -286,7 +286,7 @@ def test_seed_words_that_the_corpus_does_not_have_are_named(geodrift_cli, run, t
     options = ["--topics", 3, "--steps", 1, "--chains", 1, "--seed-words", seeds]
     status, _, err = geodrift_cli("fit", "lda", run / "corpus", "--run", tmp_path / "run", *options)
     assert status == 0, err
-    assert "2 of the 4 seed words are not in the vocabulary, and start nothing: nowhere, nothing" in err
+    assert "the vocabulary lacks 2 of the 4 seed words, which start nothing: nowhere, nothing" in err
 
 
 def run_words(run):

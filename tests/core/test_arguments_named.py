@@ -85,7 +85,15 @@ WRONG = {
     "HMC of minibatches": (lambda: samplers.HMC(minibatch(), PLANE, 0.1), "Minibatch: HMC needs Full"),
     "metric of three": (
         lambda: run_full(samplers.RMHMC(FULL, PLANE, 0.1, metrics.Constant(np.ones(3)))),
-        r"inverse has shape \(3,\): must broadcast",
+        r"metric Constant does not fit positions \(2,\): inverse has shape \(3,\): must broadcast",
+    ),
+    "dense metric of three": (
+        lambda: run_full(samplers.RMHMC(FULL, PLANE, 0.1, metrics.ConstantDense(np.eye(3)))),
+        r"metric ConstantDense does not fit positions \(2,\)",
+    ),
+    "array as metric": (
+        lambda: run_full(samplers.RMHMC(FULL, PLANE, 0.1, np.eye(2))),
+        r"metric = .*give one of geodrift.metrics",
     ),
     "no rows": (lambda: estimators.SAGA(log_likelihood, log_prior, DATA[:0]), "data has no rows"),
     "R^2.0": (lambda: manifolds.Euclidean(2.0), "n = 2.0: the number of coordinates must be a whole"),

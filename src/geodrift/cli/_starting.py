@@ -101,6 +101,6 @@ def _say_unknown(seeds: Mapping[str, Sequence[str]], vocabulary: Sequence[str]) 
     if unknown:
         shown = ", ".join(unknown[:MOST_SHOWN]) + (", ..." if len(unknown) > MOST_SHOWN else "")
         say(
-            f"note: {len(unknown):,} of the {len(given):,} seed words are not in the vocabulary, and start"
+            f"note: the vocabulary lacks {len(unknown):,} of the {len(given):,} seed words, which start"
             f" nothing: {shown}"
         )

@@ -77,8 +77,8 @@ class Corpus(CorpusConstructors):
 
     def __repr__(self) -> str:
         where = f" at {self.path}" if self.path else ""
-        size = f"{_documents(self.num_documents)}, {self.num_words:,} words, {self.num_nonzeros:,} counts"
-        return f"Corpus({size}{where})"
+        documents, words = _counted(self.num_documents, "document"), _counted(self.num_words, "word")
+        return f"Corpus({documents}, {words}, {_counted(self.num_nonzeros, 'count')}{where})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +122,12 @@ class CorpusView:
 def describe(corpus: Corpus) -> Iterator[str]:
     """Lines of text for a reader: the size of the corpus, and what was dropped when it was made."""
     manifest = corpus.manifest
-    sizes = f"{_documents(corpus.num_documents)}, {corpus.num_words:,}"
+    documents, nonzeros = _counted(corpus.num_documents, "document"), corpus.num_nonzeros
     if corpus.holds_counts:
-        yield f"{sizes} words, {corpus.num_nonzeros:,} counts, {manifest['tokens']:,.0f} tokens"
+        words, tokens = _counted(corpus.num_words, "word"), _counted(manifest["tokens"], "token")
+        yield f"{documents}, {words}, {_counted(nonzeros, 'count')}, {tokens}"
     else:
-        yield f"{sizes} columns, {corpus.num_nonzeros:,} values"
+        yield f"{documents}, {_counted(corpus.num_words, 'column')}, {_counted(nonzeros, 'value')}"
     for reason, number in manifest["dropped"].items():
         if number:
             yield f"dropped: {number:,} {reason}"
@@ -149,5 +150,5 @@ def manifest_summary(corpus: Corpus) -> dict[str, Any]:
     return {key: value for key, value in corpus.manifest.items() if key not in hidden}
 
 
-def _documents(number: int) -> str:
-    return f"{number:,} document" + ("" if number == 1 else "s")
+def _counted(number: float, name: str) -> str:
+    return f"{number:,.0f} {name}" + ("" if number == 1 else "s")

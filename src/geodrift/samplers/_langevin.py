@@ -105,7 +105,14 @@ def _parts(manifold: Manifold) -> list[Manifold]:
 
 
 def check_inside(metric: Metric, position: Position) -> None:
-    """Raise ValueError where a concrete position is outside the metric's chart."""
+    """Raise ValueError unless it is a metric that fits the position, which is inside its chart if known."""
+    if not isinstance(metric, Metric):
+        raise ValueError(f"metric = {metric!r}: give one of geodrift.metrics, such as ConstantDense(inverse)")
+    try:
+        jax.eval_shape(metric.inverse, position, position)
+    except (TypeError, ValueError) as error:
+        shape = _tree.shapes(position)
+        raise ValueError(f"metric {type(metric).__name__} does not fit positions {shape}: {error}") from error
     _, signs = metric.reflect(position)
     for leaf, sign in zip(jax.tree.leaves(position), jax.tree.leaves(signs), strict=True):
         if is_concrete(leaf) and is_concrete(sign) and jnp.any(sign < 0):
