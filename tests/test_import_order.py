@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "geodrift"
 # From the lowest. A part imports itself and what stands in lines above its own; parts of one line do not know
 # each other. "models.*" is every folder of a model.
 LAYERS = (
-    ("_errors", "_types", "_lazy", "_jax_release", "_terminal", "_convergence"),
+    ("_errors", "_types", "_lazy", "_jax_release", "_terminal", "_convergence", "_whole"),
     ("_tree", "_keys", "files", "kernels", "distributed"),
     ("distributions", "manifolds", "processes", "schedules"),
     ("integrators", "metrics", "estimators"),

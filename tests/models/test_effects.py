@@ -102,7 +102,7 @@ def test_groups_are_values_or_spans():
 @pytest.mark.parametrize(
     ("values", "bins", "message"),
     [
-        (["a"] * 5, None, "makes 1 groups"),
+        (["a"] * 5, None, "makes one group"),
         ([f"t{i}" for i in range(60)], None, r"makes 60 groups \('t0', .*; 2 to 50 can be compared"),
         (["a", "b"], 3, "does not hold numbers or dates alone"),
         ([None, None], None, "makes 0 groups"),

@@ -120,11 +120,6 @@ def sample(
     num_draws, thin = None if num_draws is None else whole("num_draws", num_draws), whole("thin", thin)
     _check_lengths(num_draws, seconds, num_warmup, data)
     check_sampler(sampler)
-    if sampler.runs_on_host:
-        raise ValueError(
-            f"sampler = {type(sampler).__name__}: its steps run on the host and cannot be compiled: call"
-            " sampler.init and sampler.step in a loop of your own, or give the compiled sampler (SCIR)"
-        )
     sampler, source = source_of(key, sampler, data, batch_size, batches)
     if source.of_processes:
         _check_of_processes(sampler, seconds=seconds, callback=callback, checkpoint=checkpoint)

@@ -8,11 +8,16 @@ from geodrift.samplers import Sampler
 
 
 def check_sampler(sampler: Any) -> None:
-    """Raise ValueError unless it is a sampler on a manifold, with an estimator."""
+    """Raise ValueError unless it is a sampler on a manifold, with an estimator, that can be compiled."""
     if not isinstance(sampler, Sampler):
         raise ValueError(
             f"sampler = {sampler!r}: give a sampler, made of an estimator and a manifold, such as"
             " geodrift.samplers.SGGMC(estimator, manifold, step_size=None)"
+        )
+    if sampler.runs_on_host:
+        raise ValueError(
+            f"sampler = {type(sampler).__name__}: its steps run on the host and cannot be compiled: call"
+            " sampler.init and sampler.step in a loop of your own, or give the compiled sampler (SCIR)"
         )
     manifold, estimator = getattr(sampler, "manifold", None), getattr(sampler, "estimator", None)
     if not isinstance(manifold, Manifold):

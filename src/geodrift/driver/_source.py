@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Array, Key, PyTree
 
 from geodrift._types import RandomKey
@@ -110,7 +109,7 @@ def source_of(
 
 
 def _numbers(values: Any) -> Array:
-    if sp.issparse(values):
+    if hasattr(values, "tocsr"):
         raise ValueError(
             "data: a SciPy sparse matrix cannot be cut into batches here: give an array (its toarray()), or"
             " an iterator of batches that are arrays"

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from geodrift._types import RandomKey, Scalar
-from geodrift._whole import as_whole, is_whole
+from geodrift._whole import as_whole, is_whole, whole
 from geodrift.manifolds._billiard import Wall, billiard_flow, time_to_wall
 from geodrift.manifolds._embedded import Embedded
 
@@ -19,8 +19,8 @@ class Simplex(Embedded):
 
     Args:
         n: Number of coordinates, the length of the last axis.
-        max_bounces: A geodesic that would be reflected more often than this ends early, between two faces.
-            Only a very long time needs as many, or a speed that comes from a force infinite at a face.
+        max_bounces: A geodesic that would be reflected more often ends early, between two faces. Only a very
+            long time needs as many, or a speed that comes from a force infinite at a face.
 
     Raises:
         ValueError: ``n`` is less than 2 or ``max_bounces`` less than 1.
@@ -35,8 +35,7 @@ class Simplex(Embedded):
     def __check_init__(self) -> None:
         if not is_whole(self.n, 2):
             raise ValueError(f"n = {self.n!r}: a simplex needs a whole n of 2 or more")
-        if self.max_bounces < 1:
-            raise ValueError(f"max_bounces = {self.max_bounces}: must be 1 or more")
+        whole("max_bounces", self.max_bounces)
 
     @property
     def point_shape(self) -> tuple[int, ...]:

@@ -67,10 +67,8 @@ class HMC(GMC):
 
 def _check_diagonal(mass: Array) -> None:
     if is_concrete(mass) and mass.ndim == 2 and mass.shape[0] == mass.shape[1] > 1 and (mass == 0).any():
-        raise ValueError(
-            f"mass has shape {mass.shape} and zeros: give the diagonal alone, [n]; for a full matrix take"
-            " RMHMC with a ConstantDense metric"
-        )
+        told = f"mass has shape {mass.shape} and zeros: give the diagonal alone, [n]"
+        raise ValueError(f"{told}; for a full matrix take RMHMC with a ConstantDense metric")
 
 
 class _FlatWithMass(Product):

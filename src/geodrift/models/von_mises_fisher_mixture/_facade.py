@@ -122,7 +122,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
             ValueError: A setting is out of range, a value is not finite, a row is zero or not of norm 1,
                 there are fewer rows than clusters, fewer than 2, or all are equal.
         """
-        self._fit(self._settings(), self._rows(X, reset=True))
+        self._fit(settings_of(self, Settings), self._rows(X, reset=True))
         self.__dict__.pop("_seen", None)
         return self
 
@@ -139,15 +139,12 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
             ValueError: As `fit`, X has another d than the rows before, or is of the other kind, sparse or
                 dense; nothing has changed then.
         """
-        settings, before = self._settings(), getattr(self, "_seen", None)
+        settings, before = settings_of(self, Settings), getattr(self, "_seen", None)
         new = self._rows(X, reset=before is None)
         rows = new if before is None else joined(before, new)
         self._fit(settings, rows)
         self._seen = rows
         return self
-
-    def _settings(self) -> Settings:
-        return settings_of(self, Settings)
 
     def _fit(self, settings: Settings, rows: Rows) -> None:
         check_differ(rows)
