@@ -20,8 +20,8 @@ BY_CHANCE = 0.001  # how often chains of one law, of independent draws, have an 
 # Names of stored numbers that say little without the code.
 _PLAIN = {
     "mixture_concentration": "concentration of documents' topics (alpha_0)",
-    "number_parameter": "concentration of the prior on the number of clusters",
-    "other_weight": "weight of what is not stored by itself",
+    "number_parameter": "number of components with empty ones (of a Dirichlet process alpha)",
+    "other_weight": "weight of all that are not told of one by one",
     "weight_concentration": "concentration of the topics' weights (gamma)",
     "doc_topic_prior_sum": "sum of the prior of documents' topics",
     "topic_word_prior": "prior of topics' words",
