@@ -12,6 +12,8 @@ from geodrift.models.kit._document_tables import leading_text
 from geodrift.models.kit._effect_tables import effect_text
 from geodrift.models.kit._groups import groups_of
 from geodrift.models.kit._tables import component_tables, paragraphs
+from geodrift.models.kit._verdict import Verdict
+from geodrift.models.kit._verdict import _told as quantity_told
 from geodrift.report._text import of_sizes
 from report.synthetic import synthetic
 
@@ -65,7 +67,10 @@ def test_lines_keep_within_the_terminal_and_lose_no_word(monkeypatch, columns):
     spans = ["2018-01-18 to 2018-12-19", "2019-01-18 to 2019-12-19 and still some more of it"]
     effects = effect_text([effect(spans[0], spans[1:])], "topic", "date", dates=True)
     law = law_of_number(np.array([30, 31, 33]), "number_of_topics", 0.01, "token")
-    number = paragraphs(numbers_text([law | {"of": "any token"}, law], "topic"))
+    apart = np.arange(4.0)[:, None] + np.random.default_rng(0).normal(size=(4, 25))
+    verdict = Verdict("topic", [], 4, 0.9, 0.0, [], {"number_of_topics": quantity_told(apart)})
+    number = paragraphs(numbers_text([law | {"of": "any token"}, law], "topic", verdict))
+    assert "of chains that differ in it (below)." in " ".join(number.split())
     for text in (documents, effects, number):
         assert max(map(len, text.splitlines())) <= columns
     assert title in " ".join(documents.split())

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from geodrift.models.clusters._cluster_count import law_of_count
+from geodrift.models.kit._verdict import Verdict
 
 
 def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str = "row") -> dict[str, Any]:
@@ -31,7 +32,8 @@ def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str 
     }
 
 
-def numbers_text(numbers: Sequence[dict[str, Any]], component: str) -> str:
-    """What `law_of_number` found, in a line."""
+def numbers_text(numbers: Sequence[dict[str, Any]], component: str, verdict: Verdict) -> str:
+    """What `law_of_number` found, in a line, and whether the chains of a run differ in it."""
     told = [f"{each['low']} to {each['high']} with {each['of']}" for each in numbers]
-    return f"Number of {component}s, 90%: {', '.join(told)}."
+    differ = ", of chains that differ in it (below)" if verdict.differs_in(f"number_of_{component}s") else ""
+    return f"Number of {component}s, 90%: {', '.join(told)}{differ}."

@@ -54,12 +54,12 @@ class DirichletProcessAnswers(ComponentAnswers):
 
     def summary_text(self, found: Findings) -> str:
         """How many clusters there are, the verdict, and one table a cluster."""
-        number = paragraphs(numbers_text(found.numbers, self.model.component))
+        number = paragraphs(numbers_text(found.numbers, self.model.component, found.verdict))
         return f"{number}\n\n{super().summary_text(found)}"
 
     def summary_lines(self, found: Findings, width: int) -> str:
         """How many clusters there are, and a few lines each."""
-        number = paragraphs(numbers_text(found.numbers, self.model.component), width)
+        number = paragraphs(numbers_text(found.numbers, self.model.component, found.verdict), width)
         return f"{number}\n\n{super().summary_lines(found, width)}"
 
     def score(

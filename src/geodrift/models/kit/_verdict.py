@@ -68,6 +68,10 @@ class Verdict:
         """Whether the chains agree, but for chance, in what no order of the components changes."""
         return not any(_differs(told) for told in self.quantities.values())
 
+    def differs_in(self, name: str) -> bool:
+        """Whether the chains differ in a number, by its name in ``quantities``; False where it is none."""
+        return name in self.quantities and _differs(self.quantities[name])
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         relations = [relation._asdict() for relation in self.relations]

@@ -14,7 +14,7 @@ from geodrift.report._text import of_sizes
 def findings_text(found: Findings, model: Model) -> str:
     """How many clusters there are, the verdict, and a few lines or a table for each."""
     head = [
-        paragraphs(numbers_text(found.numbers, model.component)),
+        paragraphs(numbers_text(found.numbers, model.component, found.verdict)),
         "",
         paragraphs(_sentences(found, model)),
         "",
@@ -28,7 +28,7 @@ def findings_lines(found: Findings, model: Model, width: int) -> str:
         paragraphs(f"{component_head(part, model.component, model.sizes_of)}; {_concentration(part)}", width)
         for part in found.parts
     ]
-    number = paragraphs(numbers_text(found.numbers, model.component), width)
+    number = paragraphs(numbers_text(found.numbers, model.component, found.verdict), width)
     return "\n".join([*lines, "", number, paragraphs(_sentences(found, model), width)])
 
 
