@@ -71,12 +71,17 @@ def broadcast_prefix(
     return found
 
 
+def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of that shape broadcasts to the target."""
+    pairs = zip(shape[::-1], target[::-1], strict=False)
+    return len(shape) <= len(target) and all(given in (1, needed) for given, needed in pairs)
+
+
 def check_broadcasts(name: str, prefix: PyTree, tree: PyTree) -> None:
     """Raise ValueError, which names the argument, unless each leaf of the prefix broadcasts to the tree's."""
     for given, leaf in zip(broadcast_prefix(prefix, tree, name=name), jax.tree.leaves(tree), strict=True):
         shape, wanted = jnp.shape(given), jnp.shape(leaf)
-        pairs = zip(shape[::-1], wanted[::-1], strict=False)
-        if len(shape) > len(wanted) or any(size not in (1, full) for size, full in pairs):
+        if not fits(shape, wanted):
             raise ValueError(f"{name} has shape {shape}: must broadcast to the position's {wanted}")
 
 

@@ -12,6 +12,7 @@ import sys
 import traceback
 import zipfile
 import zlib
+from typing import Any
 
 import typer
 
@@ -99,10 +100,10 @@ def _command() -> str:
     return " ".join(["geodrift", *sys.argv[1:]])
 
 
-def _usage(error: Exception) -> int:
+def _usage(error: Any) -> int:
     """Typer's own refusal of arguments, which repeats them: the usage, a hint, the error."""
     written = io.StringIO()
-    error.show(file=written)  # type: ignore[attr-defined]
+    error.show(file=written)
     for line in written.getvalue().rstrip("\n").split("\n"):
         say(line)
-    return int(error.exit_code)  # type: ignore[attr-defined]
+    return int(error.exit_code)

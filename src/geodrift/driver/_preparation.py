@@ -36,11 +36,13 @@ def prepare(
         waiting.put(chain)
 
     def work() -> None:
-        while not waiting.empty():
+        while True:
             try:
-                waiting.get_nowait().prepare()
+                chain = waiting.get_nowait()
             except Empty:
                 return
+            try:
+                chain.prepare()
             except BaseException as error:
                 done.put(error)
             else:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from geodrift._tree import shapes
 from geodrift._types import Scalar
 
 
@@ -21,14 +21,9 @@ def called(name: str, function: Callable, position: Any, *batch: Any) -> Any:
     try:
         return function(position, *batch)
     except (TypeError, ValueError) as error:
-        beside = f" and a batch of {_shapes(batch[0])}" if batch else ""
-        error.add_note(f"{name} was called with a position of shape {_shapes(position)}{beside}")
+        beside = f" and a batch of {shapes(batch[0])}" if batch else ""
+        error.add_note(f"{name} was called with a position of shape {shapes(position)}{beside}")
         raise
-
-
-def _shapes(tree: Any) -> str:
-    shapes = jax.tree.map(jnp.shape, tree)
-    return str(shapes)
 
 
 def one_number(name: str, value: Any) -> Scalar:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift._errors import is_concrete
-from geodrift._tree import as_float_arrays, broadcast_prefix
+from geodrift._tree import as_float_arrays, broadcast_prefix, fits
 from geodrift._types import Count, NoiseVariance, Position
 from geodrift.manifolds import Manifold, leaf_manifolds
 
@@ -64,8 +64,8 @@ def check_given_variance(variance: Fisher | NoiseVariance, position: Position, m
 
 def _check_leaf(given: tuple[int, ...], leaf: tuple[int, ...]) -> None:
     n = leaf[-1] if leaf else 1
-    for_entries = _fits(given, leaf)
-    of_matrices = len(given) > 1 and given[-2:] == (n, n) and _fits(given[:-2], leaf[:-1])
+    for_entries = fits(given, leaf)
+    of_matrices = len(given) > 1 and given[-2:] == (n, n) and fits(given[:-2], leaf[:-1])
     if not for_entries and not of_matrices:
         raise ValueError(
             f"noise_variance has shape {given} for a leaf of shape {leaf}: give a number, a variance for each"
@@ -145,9 +145,3 @@ def _may_be_variance(values: Array) -> bool:
     square = values.ndim > 1 and values.shape[-1] == values.shape[-2]
     least = jnp.diagonal(values, axis1=-2, axis2=-1) if square else values
     return bool(jnp.isfinite(values).all() & (least >= 0).all())
-
-
-def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an array of that shape broadcasts to the target."""
-    pairs = zip(shape[::-1], target[::-1], strict=False)
-    return len(shape) <= len(target) and all(given in (1, needed) for given, needed in pairs)

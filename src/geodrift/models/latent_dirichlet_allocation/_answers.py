@@ -34,6 +34,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import c
 from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
+from geodrift.report._text import counted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 
@@ -174,11 +175,10 @@ def completion_sentence(scores: Mapping[str, Any]) -> str:
     """Perplexity by document completion and what it is of; a line of the topics' scores."""
     passed_over = scores["documents"] - scores["documents_scored"]
     perplexity = "infinite" if scores["perplexity"] is None else f"{scores['perplexity']:,.1f}"
-    short = "1 document" if passed_over == 1 else f"{passed_over:,} documents"
     return (
         f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
         f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
-        f"(N = {scores['topic_draws']} topic draws; {short} of fewer than two words "
+        f"(N = {scores['topic_draws']} topic draws; {counted(passed_over, 'document')} of fewer than two words "
         "left out)\n"
         + ", ".join(
             f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
