@@ -218,6 +218,16 @@ def test_chains_of_one_law_are_not_told_apart_by_few_draws(draws):
     assert not verdict_of(agreed, numbers(*apart), "topic").at_rest
 
 
+def test_one_chain_is_not_compared_with_others():
+    agreed = agreement(iter(chains_of([topics(1, 4)])), np.sqrt)
+    level = np.random.default_rng(0).standard_normal((1, 25))
+    still = str(verdict_of(agreed, numbers(*level), "topic"))
+    assert "One chain: the intervals are its own" in still
+    assert "log joint" not in still
+    rising = str(verdict_of(agreed, numbers(*(level + np.arange(25))), "topic"))
+    assert "Not at rest: in 1 of 1 chains the log joint is still on its way" in rising
+
+
 def test_of_few_draws_no_interval_holds():
     """The verdict does not say in one line that they are too narrow and in the next that they hold."""
     common = topics(1, 4)

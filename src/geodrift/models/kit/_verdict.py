@@ -150,7 +150,7 @@ class Verdict:
                 continue
             words = _PLAIN.get(name, name.replace("_", " "))
             between = max(told["means"]) - min(told["means"])
-            if not _differs(told):
+            if not _differs(told) and self.chains > 1:
                 lines.append(
                     f"Too few draws to say whether the chains agree in their {words} (R-hat"
                     f" {_shown(told['rhat'])}; of {told['draws']} draws each up to {told['chance']:.2f} may"

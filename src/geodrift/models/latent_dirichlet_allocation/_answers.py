@@ -178,8 +178,8 @@ def completion_sentence(scores: Mapping[str, Any]) -> str:
     return (
         f"perplexity {perplexity} of {scores['held_out_tokens']:,} held-out words, given the other "
         f"{scores['observed_tokens']:,} of their {scores['documents_scored']:,} documents "
-        f"(N = {scores['topic_draws']} topic draws; {counted(passed_over, 'document')} of fewer than two words "
-        "left out)\n"
+        f"(N = {scores['topic_draws']} topic draws; {counted(passed_over, 'document')} of fewer than two "
+        "words left out)\n"
         + ", ".join(
             f"{name} {_shown(scores[name])}" for name in ("npmi", "u_mass", "exclusivity", "diversity")
         )
