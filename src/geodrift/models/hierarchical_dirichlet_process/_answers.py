@@ -8,16 +8,12 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import Run
-from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
+from geodrift.models.clusters._counted_answers import CountedAnswers
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
 from geodrift.models.hierarchical_dirichlet_process._chain import Chain
 from geodrift.models.kit import _places
-from geodrift.models.kit._agreement import Agreement
-from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
-from geodrift.models.kit._tables import paragraphs
-from geodrift.models.kit._verdict import Verdict
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
@@ -28,48 +24,13 @@ from geodrift.models.topics._topic_scores import topic_scores
 OTHERS = "other topics"  # the last column of `transform`
 
 
-def law_of_topics(numbers: np.ndarray, name: str, share: float = 0.0) -> dict[str, Any]:
-    """See `law_of_number`, of topics."""
-    return law_of_number(numbers, name, share, "token")
-
-
-class HierarchicalAnswers(TopicAnswers):
+class HierarchicalAnswers(CountedAnswers, TopicAnswers):
     """See `Answers`; which topics are told of is said in `kit._places`."""
 
     chain_type = Chain
+    counted_data = "token"
     # A score takes 75 sweeps over the documents for each draw.
     evaluation_draws = 10
-
-    def _aligned(self, run: Run) -> tuple[dict[str, np.ndarray], Agreement]:
-        posterior = run.draws["posterior"].to_dataset()
-        name = self.model.component
-        draws = {each: posterior[each].values for each in _places.variables(name)}
-        return _places.told(draws, False, component=name)
-
-    def summarise(self, run: Run, top: int) -> Findings:
-        """Each topic's words and share of the tokens, and how many topics there are."""
-        found = super().summarise(run, top)
-        posterior = run.draws["posterior"].to_dataset()
-        above = _places.numbers_above(posterior[self.sizes].values)
-        numbers = [
-            law_of_topics(posterior["number_of_topics"].values, "number_of_topics"),
-            law_of_topics(above, "number_of_topics_above", _places.LEAST_SHARE),
-        ]
-        return found._replace(numbers=numbers)
-
-    def verdict(self, run: Run) -> Verdict:
-        """How far the chains agree on the topics that are told of, and on every number that is stored."""
-        return self._verdict(run, self.aligned(run)[1])
-
-    def summary_text(self, found: Findings) -> str:
-        """How many topics there are, the verdict, and one table a topic."""
-        number = paragraphs(numbers_text(found.numbers, self.model.component, found.verdict))
-        return f"{number}\n\n{super().summary_text(found)}"
-
-    def summary_lines(self, found: Findings, width: int) -> str:
-        """How many topics there are, and a few lines each."""
-        number = paragraphs(numbers_text(found.numbers, self.model.component, found.verdict), width)
-        return f"{number}\n\n{super().summary_lines(found, width)}"
 
     def score(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int, options: Mapping[str, Any]
@@ -83,12 +44,6 @@ class HierarchicalAnswers(TopicAnswers):
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
         return completion_sentence(scores)
-
-    def mixtures(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
-    ) -> dict[str, Float[np.ndarray, "D K"]]:
-        """The topics that are told of are not all that there are: see `transform`."""
-        raise NotImplementedError
 
     def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Shares of the topics that are told of, and of all others together."""
@@ -119,7 +74,3 @@ class HierarchicalAnswers(TopicAnswers):
         """Topics that are not told of."""
         del run
         return [OTHERS]
-
-    def to_datatree(self, run: Run) -> Any:
-        """The topics that are told of, in one order, beside all numbers of the draws."""
-        return _places.datatree_of_told(run, *self.aligned(run), self.model.component)

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift._whole import whole
 from geodrift.driver import sampled
+from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
-from geodrift.models.hierarchical_dirichlet_process._answers import law_of_topics
+from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
@@ -154,11 +155,11 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         if not STORED_SHARE <= least < 1:
             raise ValueError(f"least must be at least {STORED_SHARE} and below 1, got {least!r}")
         numbers = _places.numbers_above(self._draws["topic_sizes"][None], least)
-        return law_of_topics(numbers, "number_of_topics_above", least)
+        return law_of_number(numbers, "number_of_topics_above", least, HierarchicalAnswers.counted_data)
 
     def _told_numbers(self) -> list[dict[str, Any]]:
-        every = law_of_topics(self.number_draws_["number_of_topics"], "number_of_topics")
-        return [every, self.number_of_topics()]
+        drawn, data = self.number_draws_["number_of_topics"], HierarchicalAnswers.counted_data
+        return [law_of_number(drawn, "number_of_topics", data=data), self.number_of_topics()]
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.
