@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -98,6 +99,21 @@ def test_many_shards_do_not_hold_many_files_open(corpus_path, counts, monkeypatc
     for _ in range(2):
         assert np.array_equal(corpus.rows(np.arange(57)).toarray(), counts.toarray())
     assert sum(shard.is_open for shard in corpus._shards) <= 4
+
+
+def test_threads_may_close_what_others_read(corpus_path, counts, monkeypatch):
+    """As chains that take their steps side by side do."""
+    monkeypatch.setattr("geodrift.data._stored_corpus._MAX_OPEN_SHARDS", 1)
+    corpus, expected = Corpus.open(corpus_path), counts.toarray()
+
+    def read(seed):
+        for _ in range(100):
+            documents = np.random.default_rng(seed).permutation(57)
+            assert np.array_equal(corpus.rows(documents).toarray(), expected[documents])
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(read, seed) for seed in range(4)]:
+            done.result()
 
 
 def test_files_that_were_let_go_are_opened_again(corpus_path, counts):

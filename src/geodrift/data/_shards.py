@@ -82,7 +82,8 @@ class Shard:
 
     def _open(self) -> CsrArrays:
         """Index pointers, columns and counts, opened if they are not."""
-        if self._arrays is None:
+        arrays = self._arrays  # of chains in several threads, one may close what another reads
+        if arrays is None:
             if self._folder is None:
                 raise RuntimeError("a shard in memory has its arrays from the start")
             start = f"{self._folder / self._info.name}-"
@@ -91,8 +92,8 @@ class Shard:
             data = open_array(Path(f"{start}data.npy"), (np.int32, np.float32), self._info.nnz)
             if self._unchecked_words is not None:
                 check_pointers(indptr, self.documents, self._info.nnz, f"{start}indptr.npy")
-            self._arrays = indptr, columns, data
-        return self._arrays
+            arrays = self._arrays = indptr, columns, data
+        return arrays
 
     @property
     def holds_counts(self) -> bool:
@@ -113,12 +114,12 @@ class Shard:
             columns = columns[places]
             self._check(columns)
             return lengths, columns, data[places]
-        if self._rows is None:
+        every = self._rows
+        if every is None:
             # scipy's own indexing is compiled; the number of columns does not matter to it.
-            self._rows = sp.csr_matrix(
-                (data, columns, indptr), shape=(self.documents, np.iinfo(np.int32).max)
-            )
-        rows = self._rows[indices]
+            every = sp.csr_matrix((data, columns, indptr), shape=(self.documents, np.iinfo(np.int32).max))
+            self._rows = every
+        rows = every[indices]
         self._check(rows.indices)
         return lengths, rows.indices, rows.data
 

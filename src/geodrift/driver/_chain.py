@@ -89,6 +89,11 @@ class Chain(abc.ABC):
     def variables(self) -> dict[str, Variable]:
         """See the class."""
 
+    @property
+    def beside_others(self) -> bool:
+        """Whether it may take steps while other chains take theirs, in other threads of the process."""
+        return False
+
     @abc.abstractmethod
     def begin(self, plan: Plan) -> None:
         """Take note of the plan: before the first step under it, and again where it was extended or revised.

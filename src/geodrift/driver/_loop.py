@@ -12,6 +12,7 @@ from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._record import Record
 from geodrift.driver._revision import Revision
+from geodrift.driver._side_by_side import SideBySide
 
 Observer = Callable[[int, Chunk, Plan], object]
 """Called after each chunk with the number of its chain and the plan; True ends the loop."""
@@ -21,7 +22,7 @@ class Loop:
     """Chains under one plan, and where their draws go.
 
     Args:
-        chains: They take turns, a chunk of steps each.
+        chains: They take a chunk of steps each, side by side or in turn.
         plan: Of every one of them; where the leg has a revision, until that.
         record: The run directory, or None.
         memory: Draws that are kept in memory, or None.
@@ -44,24 +45,26 @@ class Loop:
         self.chains, self.plan, self.leg = chains, plan, leg
         self.record, self.memory, self.view, self.observer = record, memory, view, observer
         self._paces = [Pace() for _ in chains]
+        self._beside = SideBySide(chains)
         self.stopped_by: int | None = None  # number of the signal that ended it early
         self.metrics: dict[str, float] = {}  # of the first chain's last chunk
         self.interrupted = False
         self.ended = False  # by the observer
 
     def go(self, stop: threading.Event | None = None) -> None:
-        """Chunks of steps, chain after chain, until the leg is done or ``stop`` is set.
+        """Chunks of steps of all chains until the leg is done or ``stop`` is set.
 
         Raises:
             SamplingError: A chain failed; draws of other chains are kept.
         """
         began = time.monotonic()
         try:
-            revision = self.leg.revision
-            while revision is not None:
-                revision = self._revise(revision, stop, began)
-            end = self.leg.end(self.plan.total)
-            self._carry(end, stop, began)
+            with self._beside:
+                revision = self.leg.revision
+                while revision is not None:
+                    revision = self._revise(revision, stop, began)
+                end = self.leg.end(self.plan.total)
+                self._carry(end, stop, began)
             self.interrupted = _is_set(stop) and any(chain.count < end for chain in self.chains)
         finally:
             for chain in self.chains:
@@ -78,14 +81,12 @@ class Loop:
         for index, chain in enumerate(self.chains):
             runs[index] = chunks(chain, self.plan, end, self._paces[index])
         while runs and not self.ended and not _is_set(stop) and not self.leg.is_over(began):
-            for index in list(runs):
-                begun = time.perf_counter()
-                chunk = next(runs[index], None)
+            left = list(runs)
+            for first in range(0, len(left), self._beside.number):
+                together, begun = left[first : first + self._beside.number], time.perf_counter()
+                found = self._beside.each(lambda index: next(runs[index], None), together)
                 spent += time.perf_counter() - begun
-                if chunk is None:
-                    del runs[index]
-                else:
-                    self._take(index, chunk)
+                self._take_all(runs, dict(zip(together, found, strict=True)))
                 if self.ended or _is_set(stop):
                     break
             if self.record is not None and self.record.due:
@@ -103,6 +104,14 @@ class Loop:
         # The next checkpoint has the new plan; a run that is killed before it goes on by the old one.
         self.plan, following = revision.plan(spent / max(done, 1e-9))
         return following
+
+    def _take_all(self, runs: dict[int, Iterator[Chunk]], found: dict[int, Chunk | None]) -> None:
+        """Take the chunks of chains side by side, one that failed as the last; None: the chain is done."""
+        chunks = {index: chunk for index, chunk in found.items() if chunk is not None}
+        for index in found.keys() - chunks.keys():
+            del runs[index]
+        for index in sorted(chunks, key=lambda index: chunks[index].failure is not None):
+            self._take(index, chunks[index])
 
     def _take(self, index: int, chunk: Chunk) -> None:
         if self.memory is not None:

@@ -11,6 +11,7 @@ from geodrift.driver._chain import Chain
 from geodrift.driver._pace import CHUNK_SECONDS
 from geodrift.driver._plan import LEAST_WARM_UP, LONG_WARM_UP, PILOT_SHARE, Plan
 from geodrift.driver._record import CHECKPOINT_SECONDS, CHECKPOINT_SHARE
+from geodrift.driver._side_by_side import SideBySide
 
 # Of the time that a pilot takes, so that its steps are surely within `PILOT_SHARE` of the plan's warm-up.
 PILOT_TIME, PILOT_SECONDS = 0.15, 10.0
@@ -54,12 +55,13 @@ def steps_in(
     """The length of a run that takes a time, found by timing its first steps.
 
     The chains take these steps, which are warm-up, for at most `PILOT_TIME` of the time and `PILOT_SECONDS`:
-    the first as many as there is time for, in chunks that double, the others the same. The pace is that of
-    the last chunk of at least a third of them, of all chains: they are slower at first.
+    the first as many as there is time for, in chunks that double, the others the same, side by side where
+    they will be. The pace is that of the last chunk of at least a third of them, of all chains: they are
+    slower at first.
 
     Args:
         seconds: Time of all chains from now on.
-        chains: They stand where the run begins, and take turns.
+        chains: They stand where the run begins.
         most: Steps to time, at most; None: where warm-up is long, as many as there is time for, and of others
             `PILOT_STEPS` with those that compile.
         kept: Whether draws and states are stored.
@@ -82,13 +84,8 @@ def steps_in(
     begun = time.perf_counter()
     # The first step may have found a start, which takes longer than a pilot.
     ends = max(ends, begun + min(LEAST_SHARE * (share - (begun - started)), PILOT_SECONDS / number))
-    last, spent, done = _last_chunk(first, ends, limit, look)
-    of_step = spent / max(last, 1)
-    for chain in chains[1:]:
-        _advance(chain, first.count - chain.count - last, of_step, look)
-        begun, work = time.perf_counter(), chain.work()
-        _advance(chain, last, of_step, look)
-        spent, done = spent + time.perf_counter() - begun, done + chain.work() - work
+    with SideBySide(chains) as beside:
+        spent, done = _paced_by_first(chains, beside, ends, limit, look)
     if of_draw > 0.0:  # that of components that come and go may have become another
         num_draws, of_draw = draws_in(share, first, kept)
     of_checkpoint = _of_checkpoint(chains) if kept else 0.0
@@ -174,6 +171,29 @@ def seconds_of(chain: Chain, steps: int, pace: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if chain.steps_within(middle, pace) <= steps else (low, middle)
     return low
+
+
+def _paced_by_first(
+    chains: Sequence[Chain],
+    beside: SideBySide,
+    ends: float,
+    limit: float,
+    look: Callable[[], object],
+) -> tuple[float, float]:
+    """Steps of the first chain until a time or a number of them, the same of the others: time and work.
+
+    Both are of the last chunk, of all chains. The others leave one place free, which the first would have
+    taken: their time side by side is that of all.
+    """
+    first, others = chains[0], chains[1:]
+    ((last, spent, done),) = beside.each(lambda chain: _last_chunk(chain, ends, limit, look), [first])
+    of_step = spent / max(last, 1)
+    beside.each(lambda chain: _advance(chain, first.count - chain.count - last, of_step, look), others)
+    begun, work = time.perf_counter(), sum(chain.work() for chain in others)
+    beside.each(lambda chain: _advance(chain, last, of_step, look), others)
+    of_others = time.perf_counter() - begun
+    done += sum(chain.work() for chain in others) - work
+    return (of_others if beside.number > 1 else spent + of_others), done
 
 
 def _last_chunk(

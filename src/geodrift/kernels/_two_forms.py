@@ -19,7 +19,7 @@ class TwoForms:
     """A kernel over ``numba.prange``, compiled for one thread and for all.
 
     Waking the threads costs up to a millisecond on a busy machine. Which form runs changes no bit of the
-    result where every item has a random stream of its own.
+    result where every item has a random stream of its own. Neither holds Python's lock: other threads run.
 
     Args:
         kernel: A plain function.
@@ -29,8 +29,10 @@ class TwoForms:
 
     def __init__(self, kernel: Callable, worth_threads: int) -> None:
         self.worth_threads = worth_threads
-        self.in_one_thread = numba.njit(cache=True, error_model="numpy")(_named(kernel, "in_one_thread"))
-        self.in_threads = numba.njit(cache=True, parallel=PRANGE_ALONE, error_model="numpy")(
+        self.in_one_thread = numba.njit(cache=True, nogil=True, error_model="numpy")(
+            _named(kernel, "in_one_thread")
+        )
+        self.in_threads = numba.njit(cache=True, nogil=True, parallel=PRANGE_ALONE, error_model="numpy")(
             _named(kernel, "in_threads")
         )
 
@@ -39,6 +41,8 @@ class TwoForms:
         if 0 < work < self.worth_threads:
             return self.in_one_thread(*arguments)
         start_threads()
+        if work > 0 and numba.get_num_threads() == 1:
+            return self.in_one_thread(*arguments)
         in_threads = self.in_threads(*arguments)
         return in_threads if work > 0 else self.in_one_thread(*arguments)
 

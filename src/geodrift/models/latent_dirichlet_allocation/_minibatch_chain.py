@@ -60,6 +60,11 @@ class MinibatchChain(ModelChain, abc.ABC):
             self._check_held_out(held_out)
         self.score = HeldOutScore("held_out_perplexity", self._held_out_perplexity)
 
+    @property
+    def beside_others(self) -> bool:
+        """See `TopicMove.beside_others`."""
+        return self.move.beside_others
+
     @abc.abstractmethod
     def _move(self) -> TopicMove:
         """What redraws the minibatches, at its start."""

@@ -19,6 +19,7 @@ class TopicMove(abc.ABC):
 
     settings: Settings
     batch_size: int  # documents of a step, at most those of the corpus
+    beside_others: bool = False  # see `Chain.beside_others`
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:

@@ -45,6 +45,7 @@ class CollapsedGibbs(KeptAssignments):
     """
 
     given: Float[np.ndarray, "J V"] | None = None
+    beside_others = True
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
