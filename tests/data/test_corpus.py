@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -104,16 +105,22 @@ def test_many_shards_do_not_hold_many_files_open(corpus_path, counts, monkeypatc
 def test_threads_may_close_what_others_read(corpus_path, counts, monkeypatch):
     """As chains that take their steps side by side do."""
     monkeypatch.setattr("geodrift.data._stored_corpus._MAX_OPEN_SHARDS", 1)
+    monkeypatch.setattr(_shards, "_FEW", 0)
     corpus, expected = Corpus.open(corpus_path), counts.toarray()
 
     def read(seed):
-        for _ in range(100):
+        for _ in range(60):
             documents = np.random.default_rng(seed).permutation(57)
             assert np.array_equal(corpus.rows(documents).toarray(), expected[documents])
 
-    with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(read, seed) for seed in range(4)]:
-            done.result()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(read, seed) for seed in range(4)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_files_that_were_let_go_are_opened_again(corpus_path, counts):

@@ -80,7 +80,7 @@ def plan_and_leg(
 ) -> tuple[Plan, Leg]:
     """The plan of a run that begins, and where it is made anew if it is of a time.
 
-    Seconds are shared by the chains, which take turns.
+    Seconds are shared by the chains, which take their steps side by side or in turn.
 
     Args:
         chains: They stand where the run begins.
