@@ -15,7 +15,7 @@ from geodrift.driver._placement import Placement
 from law_checks import assert_means
 
 PROGRAM = Path(mesh_program.__file__)
-FAR_OFF, LAW = (20, 2, 10), (1500, 16, 4)  # draws, chains, steps between draws
+FAR_OFF, LAW = (20, 2, 10), (600, 16, 4)  # draws, chains, steps between draws
 
 
 def drawn(folder, devices, size, *jobs):

@@ -5,10 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Self, TypeVar
 
-import numba
-
 from geodrift.driver._chain import Chain
-from geodrift.kernels._threads import start_threads
 
 # With numba's own threading layer two parallel kernels at the same time end the process.
 SAFE_LAYERS = {"omp", "tbb"}
@@ -36,6 +33,8 @@ class SideBySide:
 
     def __enter__(self) -> Self:
         if self.number > 1:
+            import numba
+
             share = numba.get_num_threads() // self.number
             self._pool = ThreadPoolExecutor(self.number, initializer=numba.set_num_threads, initargs=(share,))
         return self
@@ -59,6 +58,11 @@ def _at_a_time(chains: Sequence[Chain]) -> int:
     """The largest number that leaves no chain over, and no thread."""
     if len(chains) < 2 or not all(chain.beside_others for chain in chains):
         return 1
+    # Imported here: that takes a second, and what is read of a run needs no threads.
+    import numba
+
+    from geodrift.kernels._threads import start_threads
+
     start_threads()
     threads = numba.get_num_threads()
     if numba.threading_layer() not in SAFE_LAYERS:
