@@ -61,3 +61,28 @@ class FakeChain(HostChain):
 
     def restore(self, arrays):
         self.position, self.count = arrays["position"].copy(), int(arrays["count"])
+
+
+class CountingChain(HostChain):
+    """Its draws are the numbers of steps so far."""
+
+    shares = Shares(num_draws=100)
+
+    @property
+    def variables(self):
+        return {"count": Variable((), (), "int64")}
+
+    def step(self):
+        self.count += 1
+
+    def draw(self):
+        return {"count": np.array(self.count)}
+
+    def metrics(self, outcomes):
+        return {}
+
+    def state(self):
+        return {"count": np.array(self.count)}
+
+    def restore(self, arrays):
+        self.count = int(arrays["count"])

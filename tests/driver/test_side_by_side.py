@@ -7,10 +7,11 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from fake import CountingChain
 
 from geodrift import Result, SamplingError
 from geodrift.data import Corpus
-from geodrift.driver import HostChain, Length, Shares, Variable, _side_by_side, plan_of, sampled
+from geodrift.driver import Length, plan_of, sampled
 from geodrift.driver._loop import Loop
 from geodrift.driver._side_by_side import SideBySide
 from geodrift.driver._timing import steps_in
@@ -18,44 +19,29 @@ from geodrift.models import hierarchical_dirichlet_process as hdp
 from geodrift.models import latent_dirichlet_allocation as lda
 
 
-class StepsChain(HostChain):
+class StepsChain(CountingChain):
     """Each step calls a function."""
 
-    shares = Shares(num_draws=100)
     beside_others = True
 
     def __init__(self, step) -> None:
         self.of_a_step = step
 
-    @property
-    def variables(self) -> dict[str, Variable]:
-        return {"count": Variable((), (), "int64")}
-
     def step(self) -> None:
         self.of_a_step()
-        self.count += 1
-
-    def draw(self) -> dict[str, np.ndarray]:
-        return {"count": np.array(self.count)}
-
-    def metrics(self, outcomes: list[None]) -> dict[str, float]:
-        return {}
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"count": np.array(self.count)}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.count = int(arrays["count"])
+        super().step()
 
 
 @pytest.fixture
 def threads(monkeypatch):
-    """Says how many threads there are, and of which layer, without having them."""
+    """Says how many threads there are, and of which layer, without having them; what workers were given."""
+    shares = []
 
     def say(number, layer="omp"):
         monkeypatch.setattr(numba, "get_num_threads", lambda: number)
         monkeypatch.setattr(numba, "threading_layer", lambda: layer)
-        monkeypatch.setattr(numba, "set_num_threads", lambda number: None)
+        monkeypatch.setattr(numba, "set_num_threads", shares.append)
+        return shares
 
     return say
 
@@ -79,11 +65,12 @@ def test_they_take_turns_where_threads_could_end_the_process_or_one_chain_may_no
 
 
 def test_steps_are_at_the_same_time(threads):
-    """Each waits for the other chain's."""
-    threads(2)
+    """Each waits for the other chain's; each chain has half of the threads."""
+    shares = threads(2)
     meet = threading.Barrier(2, timeout=60)
     draws = sampled([StepsChain(meet.wait) for _ in range(4)], 30)
     assert draws["count"].shape[0] == 4
+    assert shares == [1, 1]
 
 
 def test_a_time_holds_as_many_steps_as_chains_take_side_by_side(threads):
@@ -129,18 +116,19 @@ def test_an_error_is_raised_when_the_others_have_ended(threads):
     assert ended == [1]
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one core")
 @pytest.mark.parametrize("model", [lda, hdp])
-def test_draws_are_those_of_chains_in_turn(model, monkeypatch):
+def test_draws_are_those_of_chains_in_turn(model, threads):
     rng = np.random.default_rng(0)
     counts = sp.csr_matrix(rng.poisson(0.3, (400, 90)))
     made = {"n_topics": 4} if model is lda else {}
     found = []
     for number in (1, 2):
-        monkeypatch.setattr(_side_by_side, "_at_a_time", lambda chains, number=number: number)
+        threads(number)
         corpus = Corpus.from_matrix(counts)
         settings = model.Settings(batch_size=50, **made)
-        found.append(sampled([model.Chain(corpus, settings, seed=1, chain=c) for c in range(4)], 60))
+        chains = [model.Chain(corpus, settings, seed=1, chain=chain) for chain in range(4)]
+        assert SideBySide(chains).number == number
+        found.append(sampled(chains, 60))
     assert found[0].keys() == found[1].keys()
     for name, values in found[0].items():
         np.testing.assert_array_equal(values, found[1][name], err_msg=name)

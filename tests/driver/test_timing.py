@@ -6,40 +6,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fake import CountingChain
 
 from geodrift import Result, SamplingError
-from geodrift.driver import HostChain, Shares, Variable, _host_chain, _timing
+from geodrift.driver import Shares, _host_chain, _timing
 from geodrift.driver._timing import Paced, TimeLeft, steps_in, steps_left
 
 
-class TimedChain(HostChain):
+class TimedChain(CountingChain):
     """Steps that do nothing but let time pass: so many seconds each, on a clock of the chain's own."""
-
-    shares = Shares(num_draws=100)
 
     def __init__(self, paces: Iterable[float], of_a_draw: float = 0.0) -> None:
         self.paces, self.now, self.of_a_draw = iter(paces), 0.0, of_a_draw
 
-    @property
-    def variables(self) -> dict[str, Variable]:
-        return {"count": Variable((), (), "int64")}
-
     def step(self) -> None:
         self.now += next(self.paces)
-        self.count += 1
+        super().step()
 
     def draw(self) -> dict[str, np.ndarray]:
         self.now += self.of_a_draw
-        return {"count": np.array(self.count)}
-
-    def metrics(self, outcomes: list[None]) -> dict[str, float]:
-        return {}
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"count": np.array(self.count)}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.count = int(arrays["count"])
+        return super().draw()
 
 
 def paced(monkeypatch: pytest.MonkeyPatch, chain: TimedChain, seconds: float) -> Paced:

@@ -46,7 +46,7 @@ class SideBySide:
             self._pool.shutdown(cancel_futures=True)
 
     def each(self, call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """What the function returns for each item; an error is raised when all calls have ended."""
+        """What the function returns for each item; side by side an error is raised when all calls ended."""
         if self._pool is None:
             return [call(item) for item in items]
         calls = [self._pool.submit(call, item) for item in items]

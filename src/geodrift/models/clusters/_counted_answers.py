@@ -39,10 +39,8 @@ class CountedAnswers(ComponentAnswers):
     def summarise(self, run: Run, top: int) -> Findings:
         """Each component's words and share of the data, and how many components there are."""
         found, posterior = super().summarise(run, top), run.draws["posterior"].to_dataset()
-        name, above = (
-            f"number_of_{self.model.component}s",
-            _places.numbers_above(posterior[self.sizes].values),
-        )
+        name = f"number_of_{self.model.component}s"
+        above = _places.numbers_above(posterior[self.sizes].values)
         every = law_of_number(posterior[name].values, name, data=self.counted_data)
         large = law_of_number(above, f"{name}_above", _places.LEAST_SHARE, self.counted_data)
         return found._replace(numbers=[every, large])

@@ -51,6 +51,7 @@ class GibbsOnDevice(CollapsedGibbs):
         chain: Number of the chain; (seed, chain, step) names the keys of the random numbers.
     """
 
+    beside_others = False  # one chain has the devices
     held: ChainArrays
     fetched: TopicCounts | None = None  # the counts, where they are those of the present state
 

@@ -57,6 +57,8 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         ValueError: There are more of them than have work.
     """
 
+    beside_others = False  # all processes make the same calls in the same order
+
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int, team: Team) -> None:
         if team.size > MOST_PROCESSES:
             raise ValueError(
