@@ -24,9 +24,10 @@ find_python() {
 
 # environment [EXTRA]: installs geodrift and what an extra of pyproject.toml lists into .venv. The installation is
 # editable: a change of the code needs no new one. One of pyproject.toml does, so .venv keeps a copy of it.
+# The extra dev has what the others have.
 environment() {
   installed=.venv/pyproject${1:+-$1}.toml
-  if ! cmp -s pyproject.toml "$installed"; then
+  if ! cmp -s pyproject.toml "$installed" && ! cmp -s pyproject.toml .venv/pyproject-dev.toml; then
     python=$(find_python)
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
       stop "$python cannot make virtual environments; install your system's python3-venv"

@@ -1,5 +1,6 @@
 """From text to counts, against scikit-learn's CountVectorizer."""
 
+import ast
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from geodrift.data import (
     parse_frequency,
     prune_columns,
 )
+from geodrift.data._demo import _statements
 
 TEXTS = [
     "The sphere has a constant curvature, and the geodesic is a great circle.",
@@ -207,7 +209,29 @@ def test_demo_corpus_is_about_python(monkeypatch):
     assert {"file", "integer", "sparse"} <= set(corpus.vocabulary)
     assert not {"param", "returns", "none", "true", "int", "the", "ndarray"} & set(corpus.vocabulary)
     assert np.median(np.diff(corpus.matrix().indptr)) >= 5
-    assert (demo_corpus(max_documents=600).matrix() != corpus.matrix()).nnz == 0
+    assert (demo_corpus(max_documents=600, workers=2).matrix() != corpus.matrix()).nnz == 0
+
+
+def test_definitions_are_found_wherever_they_may_stand():
+    inner = "def f(): pass"
+    blocks = [
+        "if a:\n {}\nelif b:\n {}\nelse:\n {}",
+        "for a in b:\n {}\nelse:\n {}",
+        "while a:\n {}",
+        "with a:\n {}",
+        "try:\n {}\nexcept A:\n {}\nelse:\n {}\nfinally:\n {}",
+        "try:\n {}\nexcept* A:\n {}",
+        "match a:\n case 1:\n  {}\n case _:\n  {}",
+        "class A:\n {}",
+        "async def g():\n {}",
+    ]
+    source = "\n".join(block.format(*[inner] * block.count("{}")) for block in blocks)
+    source += "\nif a:\n" + "\n".join(" " + line for line in source.splitlines())
+    tree = ast.parse(source)
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    definitions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    assert [node for node in _statements(tree) if isinstance(node, kinds)] == definitions
+    assert len(definitions) > 36
 
 
 def write_parquet(path, columns, **options):

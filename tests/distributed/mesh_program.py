@@ -53,7 +53,8 @@ def drawn(num_draws, num_chains, thin):
 
 
 def main(out, devices, rank, size, port, *jobs):
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+    flags = os.environ.get("XLA_FLAGS", "")
+    os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={devices}"
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
 

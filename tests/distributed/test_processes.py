@@ -1,12 +1,13 @@
 """`--processes` and `--distributed` with real processes: the same bits, whatever happens to one of them."""
 
+import pytest
+
 from distributed.conftest import STEPS
 from distributed.runs_of_processes import (
     ENDING,
     SETTINGS,
     all_gone,
     assert_same_bits,
-    await_more_steps,
     await_steps,
     await_workers,
     disturb,
@@ -16,8 +17,11 @@ from distributed.runs_of_processes import (
 )
 
 
-def test_what_happens_to_one_of_two_processes_costs_no_bit(corpus, alone, tmp_path):
-    """Processes that something else started, SIGTERM to one; then two of our own, of which one is killed."""
+@pytest.mark.slow
+def test_processes_that_something_else_started_leave_a_run_that_two_of_our_own_go_on_with(
+    corpus, alone, tmp_path
+):
+    """SIGTERM to one of them."""
     run, log = tmp_path / "run", tmp_path / "log"
     fit = ["fit", "lda", corpus, "--run", run, *SETTINGS, "--steps", STEPS]
     where = placed(2)
@@ -31,10 +35,16 @@ def test_what_happens_to_one_of_two_processes_costs_no_bit(corpus, alone, tmp_pa
     assert statuses == [143, 0], lines
     assert "interrupted: go on with geodrift resume" in lines[0]
     assert "process 1 of 2, coordinator 127.0.0.1:" in lines[1]
-
     on = start("resume", run, "--processes", 2, log=log)
+    assert on.wait(300) == 0
+    assert_same_bits(run, alone)
+
+
+def test_the_death_of_one_of_two_processes_costs_no_bit(corpus, alone, tmp_path):
+    run, log = tmp_path / "run", tmp_path / "log"
+    on = start("fit", "lda", corpus, "--run", run, *SETTINGS, "--steps", STEPS, "--processes", 2, log=log)
     crew = await_workers(on, 2)
-    await_more_steps(run)
+    await_steps(run)
     disturb(crew[1], "SIGKILL")
     wait_for(lambda: all_gone(crew.values()), ENDING, "the end of the other process")
     assert on.wait(300) == 0

@@ -68,6 +68,7 @@ def test_the_host_takes_up_what_a_device_has_put_down(monkeypatch):
     np.testing.assert_allclose(kept, on_host.latents.weighted_documents, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_several_devices_take_the_steps_of_one(tmp_path):
     """Up to the order of additions in a product, which may be another where a device has fewer documents."""
     programs = [

@@ -29,6 +29,7 @@ def demo(
 ) -> None:
     """Fit the model that is demonstrated to documentation that is installed, and print what it found."""
     from geodrift.cli import _fitting
+    from geodrift.cli._waiting import Waiting
     from geodrift.data import demo_corpus
     from geodrift.driver import Length
     from geodrift.files import refuse_existing
@@ -36,11 +37,16 @@ def demo(
     _fitting.checked_length(seconds, None)
     path = run if run is not None else _free_name("geodrift-demo")
     refuse_existing(path)
-    say("reading docstrings (parsed, never imported)")
     model = demonstrated()
     values = m.given(model, settings, m.demo_settings_of)
     config = {"settings": values, "seed": seed, "chains": s.CHAINS, "held_out": 200}
-    fitted = _fitting.start(model, demo_corpus, path, config, Length(seconds), Processes(), s.Start())
+
+    def make() -> "Corpus":
+        say("reading docstrings (parsed, never imported)")
+        with Waiting("reading docstrings") as waiting:
+            return demo_corpus(workers=None, progress=waiting.at)
+
+    fitted = _fitting.start(model, make, path, config, Length(seconds), Processes(), s.Start())
     answers = model.answers()
     show(answers.summary_lines(answers.summarise(fitted, 8), max(60, terminal_width())))
     show(f"run directory: {visible(path)}\nmore: geodrift {model.summary.command} {visible(path)}")

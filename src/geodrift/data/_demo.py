@@ -4,14 +4,17 @@ import ast
 import re
 import sysconfig
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from geodrift._errors import InputError
+from geodrift.data._build import Progress
 from geodrift.data._corpus import Corpus
 from geodrift.data._text import TextOptions
 from geodrift.data._texts_in_memory import build_from_texts
+from geodrift.data._workers import mapped, usable_cores
 
 _PACKAGES = (
     "numpy", "scipy", "sklearn", "pandas", "xarray", "jax", "matplotlib", "zarr", "equinox", "rich",
@@ -33,6 +36,7 @@ _SKIPPED_FOLDERS = {
     "array_api_extra",
     "turtledemo",
 }
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # what holds statements
 _MINIMUM_WORDS = 25  # of a docstring; about a dozen are left without stop words
 # Parsing takes most of the time, and two thirds of the files hold about as many documents as are kept.
 _FILES_KEPT, _FILES_OF = 2, 3
@@ -76,20 +80,30 @@ _OPTIONS = TextOptions(
 )
 
 
-def demo_corpus(max_documents: int = 12_000) -> Corpus:
+def demo_corpus(
+    max_documents: int = 12_000,
+    workers: int | None = 1,
+    progress: Progress = lambda done, total, what: None,
+) -> Corpus:
     """Make a corpus in memory from docstrings; files are parsed, and none is imported.
 
     A document is the docstring of a module, class or function of Python's library or of an installed package.
 
     Args:
         max_documents: Largest number of documents; they are evenly spaced in the order of package and file.
+        workers: Number of processes that parse files, as in `build_corpus`; None: one for each core.
+        progress: Is told how many files are parsed, of how many, and what goes on.
 
     Raises:
         InputError: Fewer than 100 docstrings were found (a Python without its library's sources).
     """
-    texts = [text for file in _evenly(list(_files())) for text in _docstrings(file)]
-    # The same docstring is often shared by a method of many classes.
-    texts = list(dict.fromkeys(texts))
+    files, found = _evenly(list(_files())), {}
+    with mapped(usable_cores() if workers is None else workers) as each:
+        for number, texts_of_file in enumerate(each(_docstrings, files), start=1):
+            # The same docstring is often shared by a method of many classes.
+            found.update(dict.fromkeys(texts_of_file))
+            progress(number, len(files), "reading docstrings")
+    texts = list(found)
     if len(texts) < 100:
         raise InputError("the sources of the standard library are not installed: there is no demo corpus")
     if len(texts) > max_documents:
@@ -115,23 +129,35 @@ def _evenly(files: list[Path]) -> list[Path]:
     return [file for place, file in enumerate(files) if place * _FILES_KEPT % _FILES_OF < _FILES_KEPT]
 
 
-def _docstrings(file: Path) -> Iterator[str]:
+def _docstrings(file: Path) -> list[str]:
     """The text of every docstring that is long enough; none from a file that cannot be parsed."""
     source = file.read_text(encoding="utf-8", errors="replace")
     if '"""' not in source and "'''" not in source:
-        return
+        return []
     try:
         with warnings.catch_warnings():
             # Parsing old files warns of invalid escape sequences, which do not matter here.
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+        return []
+    texts = []
+    for node in _statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = _prose(ast.get_docstring(node, clean=True) or "")
             if len(_WORD.findall(text)) >= _MINIMUM_WORDS:
-                yield text
+                texts.append(text)
+    return texts
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Those of `ast.walk` that may be definitions, in its order: most of a file's nodes are expressions."""
+    nodes = deque([tree])
+    while nodes:
+        node = nodes.popleft()
+        for block in _BLOCKS:
+            nodes.extend(getattr(node, block, ()))
+        yield node
 
 
 def _prose(docstring: str) -> str:
