@@ -79,7 +79,7 @@ def evaluate(estimator, start, position):
 
 
 kinds = pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "start as centre", "SVRG", "SAGA"])
-replacements = pytest.mark.parametrize("replacement", [True, False])
+replacements = pytest.mark.parametrize("replacement", [True, pytest.param(False, marks=pytest.mark.slow)])
 
 
 @kinds

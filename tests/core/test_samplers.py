@@ -14,7 +14,9 @@ X = jnp.array([0.0, 0.6, 0.8])
 
 
 @pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", [jnp.float32, pytest.param(jnp.float64, marks=pytest.mark.slow)], ids=["float32", "float64"]
+)
 def test_dtype_of_the_position_is_kept(case, dtype):
     sampler = case.make(FULL, Euclidean(3) if case.flat else Sphere(3), 0.1)
     state = sampler.init(KEY, X.astype(dtype))

@@ -60,7 +60,7 @@ def test_chains_that_do_not_move_are_told_so():
     "estimator",
     [
         gd.estimators.ControlVariate(log_likelihood, lambda mean: 0, DATA),
-        gd.estimators.SAGA(log_likelihood, lambda mean: 0, DATA),
+        pytest.param(gd.estimators.SAGA(log_likelihood, lambda mean: 0, DATA), marks=pytest.mark.slow),
     ],
     ids=["control variate", "SAGA"],
 )

@@ -227,6 +227,7 @@ def test_questions_with_the_seed_of_a_chain_of_lda_share_no_stream_with_it(opene
     assert_no_stream_is_shared(chain, mixtures, taken(opened))
 
 
+@pytest.mark.slow
 def test_questions_with_the_seed_of_a_chain_of_sam_share_no_stream_with_it(opened):
     made = sam.Chain(MatrixCorpus(COUNTS), sam.Settings(n_topics=3, batch_size=20), seed=SEED)
     topics, settings, rows = topics_of(made), made.settings, made.source.rows(np.arange(60))

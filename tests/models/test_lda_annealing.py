@@ -56,7 +56,7 @@ def exact(alpha_times=1.0, eta_times=1.0, power=1.0):
     return p @ pairs_of(every) / p.sum()
 
 
-@pytest.fixture(params=["table", "lists"])
+@pytest.fixture(params=["table", pytest.param("lists", marks=pytest.mark.slow)])
 def counts_in(request, monkeypatch):
     monkeypatch.setattr(_counts, "LISTS_FROM", 0 if request.param == "lists" else 10**9)
 

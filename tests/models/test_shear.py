@@ -170,7 +170,11 @@ def moved_chains(form, states, topics, prior, num_moves):
 @each_form
 @pytest.mark.parametrize(
     ("num_topics", "alpha", "concentrations"),
-    [(3, 0.7, (1e-9, 1e-9)), (3, 3.0, (1e-9, 1e-9)), (5, 1.5, (3.0, 6.0))],
+    [
+        (3, 0.7, (1e-9, 1e-9)),
+        pytest.param(3, 3.0, (1e-9, 1e-9), marks=pytest.mark.slow),
+        (5, 1.5, (3.0, 6.0)),
+    ],
 )
 def test_the_prior_is_invariant(num_topics, alpha, concentrations, form):
     """Without the likelihood the joint law is known: start from exact draws of it, move, and compare.

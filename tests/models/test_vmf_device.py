@@ -48,7 +48,7 @@ def rows(number=200, dim=6, kappa=8.0):
 @pytest.mark.parametrize("name", MARKED)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(name):
     number, law = CASES[name]
-    steps, chains = (300, 6) if name in QUICK else (1_500, 8)
+    steps, chains = (300, 4) if name in QUICK else (1_500, 8)
     draws = [
         vmf_problem.chain(copy.copy(number), law, seed, steps, BATCHES[name], device=True)
         for seed in range(chains)

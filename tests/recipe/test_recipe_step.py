@@ -69,7 +69,14 @@ def test_the_linear_step_is_the_sampler_s(name):
     np.testing.assert_allclose(np.cov(ends.T) / scale, noise / scale, atol=5 * (2 / 1e5) ** 0.5)
 
 
-@pytest.mark.parametrize("name", ["mixed", "damped", pytest.param("damped, Euler's", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mixed",
+        pytest.param("damped", marks=pytest.mark.slow),
+        pytest.param("damped, Euler's", marks=pytest.mark.slow),
+    ],
+)
 def test_the_bias_is_that_of_the_draws(name):
     at = LinearStep(frozen(KEY, SAMPLERS[name](0.1), jnp.zeros(2)), COVARIANCE, NONE, NONE)
     h = at.largest(0.3, 0.5)
