@@ -48,9 +48,14 @@ class TwoForms:
 
 
 def _named(kernel: Callable, suffix: str) -> Callable:
-    """The same function under another name: numba's cache tells forms apart by name, not by options."""
+    """The same function under another name.
+
+    Numba's cache tells kernels apart by name and file, not by options. So both forms have a name of their
+    own, which changes when the options do: sources that are brought up to date in their place would go on
+    with what was compiled before.
+    """
     kernel = inspect.unwrap(kernel)  # a decorator that checks types may have wrapped it
     copy = types.FunctionType(kernel.__code__, kernel.__globals__, kernel.__name__, kernel.__defaults__)
-    copy.__qualname__ = f"{kernel.__qualname__}_{suffix}"
+    copy.__qualname__ = f"{kernel.__qualname__}_{suffix}_without_lock"
     copy.__module__ = kernel.__module__
     return copy
