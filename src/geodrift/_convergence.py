@@ -34,7 +34,8 @@ def rhat(draws: Float[np.ndarray, "chain draw *event"], method: str = "rank") ->
     Raises:
         ValueError: There is no axis of chains.
     """
-    return _statistics().rhat(_of_chains(draws), chain_axis=0, draw_axis=1, method=method)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a chain that has not moved has no variance
+        return _statistics().rhat(_of_chains(draws), chain_axis=0, draw_axis=1, method=method)
 
 
 def mcse(draws: Float[np.ndarray, "chain draw *event"], method: str = "mean") -> Float[np.ndarray, "*event"]:

@@ -12,7 +12,7 @@ from geodrift.driver._gradient_check import gradient_check
 from geodrift.driver._source import source_of
 from geodrift.driver._target_gradient import target_gradient
 from geodrift.estimators import ControlVariate, Full, Minibatch
-from geodrift.manifolds import Box, Euclidean, Product, Sphere, Stiefel
+from geodrift.manifolds import Box, Euclidean, PositiveOrthant, Product, Simplex, Sphere, Stiefel
 
 KEY = jax.random.key(11)
 CHAINS, DRAWS = 4, 4000
@@ -82,6 +82,72 @@ def test_matrix_langevin():
     draws = many(rejection(frames, lambda x: jnp.sum(parameter * x) - largest))
     assert_passes(checked(Stiefel(4, 2), lambda x: jnp.sum(parameter * x), draws))
     assert checked(Stiefel(4, 2), lambda x: 0.6 * jnp.sum(parameter * x), draws).warnings
+
+
+ALPHA = jnp.array([0.6, 3.0, 5.0])
+
+
+def dirichlet_density(x):
+    return jnp.sum((ALPHA - 1) * jnp.log(x))
+
+
+def gamma_density(x):
+    return jnp.sum((ALPHA - 1) * jnp.log(x) - jnp.array([2.0, 1.0, 0.1]) * x)
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_dirichlet_law_up_to_the_faces(shape):
+    def density(x):
+        return jnp.sum((ALPHA - 1) * jnp.log(x))
+
+    assert_passes(checked(Simplex(3), density, many(lambda key: jax.random.dirichlet(key, ALPHA, shape))))
+
+
+@pytest.mark.parametrize("width", [1.0, 1.3])
+def test_gammas_up_to_zero_beside_a_normal(width):
+    manifold = Product({"a": PositiveOrthant(3), "b": Euclidean(1)})
+
+    def draw(key):
+        ours, theirs = jax.random.split(key)
+        gammas = jax.random.gamma(ours, ALPHA) / jnp.array([2.0, 1.0, 0.1])
+        return {"a": gammas, "b": width * jax.random.normal(theirs, (1,))}
+
+    found = checked(manifold, lambda x: gamma_density(x["a"]) - 0.5 * jnp.sum(x["b"] ** 2), many(draw))
+    if width == 1.0:
+        assert_passes(found)
+    else:
+        assert abs(found.variance / width**2 - 1) < 4 * found.variance_error
+        assert found.variance_along == "['b'][0]"
+        assert found.warnings
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_draws_of_another_dirichlet_or_gamma_law_are_off_by_what_they_are_off(factor):
+    """Terms of the draws' own parameters and those of the target, in closed form."""
+    other = many(lambda key: jax.random.dirichlet(key, factor * ALPHA))
+    found = checked(Simplex(3), dirichlet_density, other)
+    assert abs(found.variance - 1 / factor) < 4 * found.variance_error
+    assert any("variance" in told for told in found.warnings)
+    other = many(lambda key: factor * jax.random.gamma(key, ALPHA) / jnp.array([2.0, 1.0, 0.1]))
+    found = checked(PositiveOrthant(3), gamma_density, other)
+    assert abs(found.variance - factor) < 4 * found.variance_error
+    shifts = (factor - 1) * np.sqrt(np.asarray(ALPHA))
+    assert np.abs(shifts - found.shift).min() < 4 * found.shift_error
+    assert any("mean" in told for told in found.warnings)
+
+
+def test_default_steps_that_edges_bend_are_told():
+    """Of exp(3 x_0 - 2 x_1) on probability vectors the mean is (.571, .175, .254), by sums over a grid."""
+    density = Full(lambda x: 3 * x[0] - 2 * x[1])
+    sampler = gd.samplers.SGLD(density, Simplex(3), step_size=0.08)
+    with pytest.warns(gd.RunWarning, match="mean along .* standard deviations off"):
+        draws = gd.sample(KEY, sampler, num_draws=2000, num_warmup=100, num_chains=4)
+    assert draws.position[..., 0].mean() < 0.53
+    assert "kinetic temperature" not in str(draws.report)
+    exact = gd.samplers.GMC(density, Simplex(3), step_size=0.1, num_steps=10)
+    draws = gd.sample(KEY, exact, num_draws=2000, num_warmup=100, num_chains=4)
+    found = checked(Simplex(3), lambda x: 3 * x[0] - 2 * x[1], draws.position)
+    assert abs(found.shift) < 4 * found.shift_error + 0.02
 
 
 def test_leaves_with_a_wall_are_left_out():

@@ -1,6 +1,7 @@
 """The part of a position that identities of Stein can be asked of."""
 
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -56,13 +57,36 @@ class ClosedPart(eqx.Module):
             [jnp.ravel(m.to_tangent(xi.reshape(shape), ui.reshape(shape))) for m, shape, xi, ui in pieces]
         )
 
+    def terms(
+        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
+    ) -> tuple[Float[Array, " k"], ...]:
+        """Stein's terms of both fields, and the squares of the directions' tangent parts.
+
+        Args:
+            position: A draw.
+            gradient: An estimate of the log density's there.
+            numbers: The centre m, the directions a [k, n], and `eigenvalues`.
+        """
+        centre, axes, eigenvalues = numbers
+        x = self.flat(position)
+        tangents = jax.vmap(lambda a: self.to_tangent(x, a))(axes)
+        # The divergence of P a is the Laplacian of a . x.
+        shift = tangents @ self.flat(gradient) - axes @ (eigenvalues * x)
+        squares = jnp.sum(tangents**2, axis=1)
+        return shift, -(axes @ (x - centre)) * shift - squares, squares
+
     def names(self, position: Position) -> np.ndarray:
         """Of the numbers of the vector."""
-        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(position)]
-        return np.array(
-            [
-                f"{paths[i] or 'position'}{list(index) if shape else ''}"
-                for i, shape in zip(self.places, self.shapes, strict=True)
-                for index in np.ndindex(*shape)
-            ]
-        )
+        return names_of(position, self.places, self.shapes)
+
+
+def names_of(position: Position, places: Sequence[int], shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """The names of the numbers of some leaves of a position."""
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(position)]
+    return np.array(
+        [
+            f"{paths[i] or 'position'}{list(index) if shape else ''}"
+            for i, shape in zip(places, shapes, strict=True)
+            for index in np.ndindex(*shape)
+        ]
+    )

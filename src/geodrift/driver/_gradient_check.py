@@ -8,6 +8,8 @@ the tangent space, m the mean and a unit vector a,
 * :math:`F = (a \cdot (x - m)) P a` tells the error of the variance along a: on R^n, of a normal law,
   :math:`-E[F \cdot \nabla \log p]` is the draws' variance over the target's.
 
+On manifolds with edges the fields vanish there (`_edged_part`).
+
 Gradients of minibatches serve as well as exact ones, if their batches are not those that moved the chain.
 """
 
@@ -22,6 +24,7 @@ from jaxtyping import Array, Float
 from geodrift._convergence import ess
 from geodrift._types import Position, RandomKey
 from geodrift.driver._closed_part import ClosedPart
+from geodrift.driver._edged_part import EdgedPart
 from geodrift.driver._source import Source
 from geodrift.driver._target_gradient import TargetGradient, target_gradient
 
@@ -93,38 +96,87 @@ def gradient_check(
         steps: Gradients that the run took for each draw; the check takes an eighth as many.
 
     Returns:
-        None where the target's gradients are not to be had, or no part of the position has a closed manifold.
+        None where the target's gradients are not to be had, or no part of the position is on a manifold whose
+        identities are known.
     """
-    part = ClosedPart.of(sampler.manifold, position)
-    if not 0 < part.size <= MOST_DIMENSIONS:
+    closed, edged = ClosedPart.of(sampler.manifold, position), EdgedPart.of(sampler.manifold, position)
+    parts = [part for part in (closed, edged) if part.size]
+    if not 0 < sum(part.size for part in parts) <= MOST_DIMENSIONS:
         return None
-    flat = np.asarray(jax.vmap(jax.vmap(part.flat))(position), np.float64)
-    chains, draws = flat.shape[:2]
-    early = flat[:, : draws // 2].reshape(-1, part.size)
-    centre = early.mean(axis=0)
-    nearest = np.unravel_index(np.argmin(((flat - centre) ** 2).sum(axis=2)), (chains, draws))
+    flat = [np.asarray(jax.vmap(jax.vmap(part.flat))(position), np.float64) for part in parts]
+    chains, draws = flat[0].shape[:2]
+    middle = draws // 2
+    off = sum(((each - each[:, :middle].mean(axis=(0, 1))) ** 2).sum(axis=2) for each in flat)
+    nearest = np.unravel_index(np.argmin(off), (chains, draws))
     near = jax.tree.map(lambda x: jnp.asarray(x[nearest]), position)
     target = target_gradient(key, getattr(sampler, "estimator", None), source, near)
     if target is None:
         return None
-    # Directions come from the first half and are looked along in the second: along one that was chosen for
-    # its variance, that of the same draws is too large.
-    axes = np.linalg.eigh(np.atleast_2d(np.cov(early, rowvar=False)))[1].T
     taken = chains * draws * steps
     number = min(max(taken // SHARE, LEAST_GRADIENTS), taken // 2, MOST_GRADIENTS) // chains
-    take = np.unique(np.linspace(draws // 2, draws - 1, max(number, 4)).astype(int))
+    take = np.unique(np.linspace(middle, draws - 1, max(number, 4)).astype(int))
     late = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[:, take]), position)
-    shifts, products, squares = _fields(key, target, part, centre, axes, late)
-    tangent = squares.mean(axis=(0, 1))
-    seen = tangent > LEAST_TANGENT
-    widths = (flat[:, take] @ axes.T).std(axis=(0, 1))
-    names = _of_directions(axes[seen], part.names(position))
-    variance = _least_right(products[..., seen] / tangent[seen], names)
-    shift = _least_right(shifts[..., seen] * widths[seen], names)
+    found = []
+    for part, values in zip(parts, flat, strict=True):
+        early, same = values[:, :middle], values[:, take]
+        if isinstance(part, ClosedPart):
+            found.append(_along_axes(key, target, part, early, same, late))
+        else:
+            found.append(_along_numbers(key, target, part, early, same, late))
+    names = np.concatenate([each.names for each in found]).tolist()
+    variance = _least_right(np.concatenate([each.excess for each in found], axis=2), names)
+    shift = _least_right(np.concatenate([each.shift for each in found], axis=2), names)
     if variance is None or shift is None:
         return None
     excess, error, along = variance
     return GradientCheck(1 + excess, error, along, *shift)
+
+
+class _Terms(NamedTuple):
+    """By direction, terms whose mean is 0 of the right draws.
+
+    Attributes:
+        excess: Of the variance over the target's.
+        shift: Of the mean, in standard deviations.
+        names: Of the directions.
+    """
+
+    excess: Float[np.ndarray, "chain draw direction"]
+    shift: Float[np.ndarray, "chain draw direction"]
+    names: np.ndarray
+
+
+def _along_axes(
+    key: RandomKey,
+    target: TargetGradient,
+    part: ClosedPart,
+    early: Float[np.ndarray, "chain draw n"],
+    values: Float[np.ndarray, "chain draw n"],
+    late: Position,
+) -> _Terms:
+    # Directions come from the first half and are looked along in the second: along one that was chosen for
+    # its variance, that of the same draws is too large.
+    early = early.reshape(-1, part.size)
+    axes = np.linalg.eigh(np.atleast_2d(np.cov(early, rowvar=False)))[1].T
+    shift, excess, squares = _fields(key, target, part, (early.mean(axis=0), axes, part.eigenvalues), late)
+    tangent = squares.mean(axis=(0, 1))
+    seen = tangent > LEAST_TANGENT
+    widths = (values @ axes.T).std(axis=(0, 1))
+    names = np.array(_of_directions(axes[seen], part.names(late)))
+    return _Terms(excess[..., seen] / tangent[seen], shift[..., seen] * widths[seen], names)
+
+
+def _along_numbers(
+    key: RandomKey,
+    target: TargetGradient,
+    part: EdgedPart,
+    early: Float[np.ndarray, "chain draw n"],
+    values: Float[np.ndarray, "chain draw n"],
+    late: Position,
+) -> _Terms:
+    shift, excess, weights = _fields(key, target, part, (early.mean(axis=(0, 1)),), late)
+    mean = weights.mean(axis=(0, 1))
+    return _Terms(excess / mean, shift * values.std(axis=(0, 1)) / mean, part.names(late))
 
 
 def _of_directions(axes: Float[np.ndarray, "k n"], names: np.ndarray) -> list[str]:
@@ -152,16 +204,14 @@ def _least_right(
 def _fields(
     key: RandomKey,
     target: TargetGradient,
-    part: ClosedPart,
-    centre: Float[np.ndarray, " n"],
-    axes: Float[np.ndarray, "k n"],
+    part: ClosedPart | EdgedPart,
+    numbers: tuple[Float[np.ndarray, "..."], ...],
     draws: Position,
 ) -> tuple[Float[np.ndarray, "chain draw k"], ...]:
-    """Stein's terms of both fields, and the squares of the directions' tangent parts, at each draw."""
+    """What the part's `terms` are at each draw."""
     dtype = jax.tree.leaves(draws)[0].dtype
-    numbers = (jnp.asarray(centre, dtype), jnp.asarray(axes, dtype), jnp.asarray(part.eigenvalues, dtype))
     by_draw = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), draws)
-    found = _compiled_fields(key, target, part, numbers, by_draw)
+    found = _compiled_fields(key, target, part, tuple(jnp.asarray(each, dtype) for each in numbers), by_draw)
     return tuple(np.swapaxes(np.asarray(a, np.float64), 0, 1) for a in found)
 
 
@@ -169,19 +219,12 @@ def _fields(
 def _compiled_fields(
     key: RandomKey,
     target: TargetGradient,
-    part: ClosedPart,
-    numbers: tuple[Float[Array, " n"], Float[Array, "k n"], Float[Array, " n"]],
+    part: ClosedPart | EdgedPart,
+    numbers: tuple[Float[Array, "..."], ...],
     by_draw: Position,
 ) -> tuple[Float[Array, "draw chain k"], ...]:
-    centre, axes, eigenvalues = numbers
-
     def of_draw(key: RandomKey, position: Position) -> tuple[Float[Array, " k"], ...]:
-        x = part.flat(position)
-        tangents = jax.vmap(lambda a: part.to_tangent(x, a))(axes)
-        # The divergence of P a is the Laplacian of a . x.
-        shift = tangents @ part.flat(target(key, position)) - axes @ (eigenvalues * x)
-        squares = jnp.sum(tangents**2, axis=1)
-        return shift, -(axes @ (x - centre)) * shift - squares, squares
+        return part.terms(position, target(key, position), numbers)
 
     def of_chains(inputs: tuple[RandomKey, Position]) -> tuple[Float[Array, "chain k"], ...]:
         key, positions = inputs

@@ -46,7 +46,7 @@ class ProgressView:
 
     def update(self, phase: str, metrics: dict[str, float], done: int, total: int, chains: int = 1) -> None:
         """Show a chunk; ``done`` and ``total`` are steps over all chains, and those of each are shown."""
-        now = time.monotonic()
+        now, total = time.monotonic(), max(done, total)  # a chain in its pilot may be beyond the warm-up
         if self._first is None:
             self._first = (now, done)
         if self._console is None or (now - self._began < self._after and done < total):

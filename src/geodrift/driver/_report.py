@@ -31,7 +31,7 @@ class RunReport(NamedTuple):
         ess: The least, of bulk and tails.
         acceptance: Mean probability of the Metropolis test; NaN where there is none.
         rejected: Share of the steps whose probability was next to 0; NaN where there is no test.
-        temperature: Mean kinetic temperature; 1 where velocities have their law.
+        temperature: Mean kinetic temperature; 1 where velocities have their law, NaN where there are none.
         temperature_error: Its Monte Carlo standard error.
         worst: Which number of the position has the largest R-hat.
         gradients: The draws against the gradients of their target; None where a Metropolis test makes that
@@ -101,9 +101,10 @@ class RunReport(NamedTuple):
             of_test += f", {self.gradients}"
         elif not of_test:
             of_test = ", not held against the gradients of the target"
+        of_velocities = "" if np.isnan(self.temperature) else f", kinetic temperature {self.temperature:.2f}"
         return (
-            f"R-hat {self.rhat:.3f} ({self.worst}), at least {self.ess:.0f} effective draws{of_test}, kinetic"
-            f" temperature {self.temperature:.2f}"
+            f"R-hat {self.rhat:.3f} ({self.worst}), at least {self.ess:.0f} effective draws{of_test}"
+            f"{of_velocities}"
         )
 
 
@@ -142,7 +143,7 @@ def run_report(position: PyTree, info: StepInfo) -> RunReport | None:
         float(np.min(sizes)),
         float(acceptance.mean()) if tested else np.nan,
         float((acceptance < SURELY_REJECTED).mean()) if tested else np.nan,
-        float(temperature.mean()) if known else 1.0,
+        float(temperature.mean()) if np.isfinite(temperature).all() else np.nan,
         float(error),
         str(names[worst]),
     )

@@ -85,7 +85,8 @@ def _check_state(state: Any, num_chains: int) -> Any:
     leaves = zip(jax.tree.leaves(state), jax.tree.leaves(shared_by_chains(state)), strict=True)
     if any(jnp.shape(x)[:1] != (num_chains,) for x, is_shared in leaves if not is_shared):
         raise ValueError(
-            f"initial: a state needs a leading axis of length {num_chains}, the number of chains"
+            f"initial: a state needs a leading axis of length {num_chains}, the number of chains: give the"
+            " num_chains of the run that it ends"
         )
     return jax.tree.map(jnp.asarray, state)
 

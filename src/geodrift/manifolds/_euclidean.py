@@ -66,6 +66,7 @@ class Euclidean(Flat):
 
     def residual(self, x: Float[Array, "..."]) -> Scalar:
         """Always 0, or NaN where a coordinate is not finite."""
+        self.check_shape(x)
         return jnp.max(x - x)
 
     def check_shape(self, x: Float[Array, "..."]) -> None:

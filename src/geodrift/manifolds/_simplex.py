@@ -15,7 +15,9 @@ class Simplex(Embedded):
     """Probability vectors of length n with the flat metric of R^n; dimension n - 1.
 
     The geodesic is a straight line, reflected at the faces within the simplex. This keeps volume and is
-    reversible, so samplers stay exact for any density (with respect to Lebesgue measure) up to the boundary.
+    reversible, so samplers with a Metropolis test are exact for any density (with respect to Lebesgue
+    measure) up to the boundary. Others are not where the gradient grows without bound towards a face, as that
+    of any Dirichlet law with a parameter other than 1 does: no step is small enough there.
 
     Args:
         n: Number of coordinates, the length of the last axis.

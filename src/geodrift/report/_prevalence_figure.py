@@ -89,7 +89,7 @@ def _grid(up: Scale) -> list[Markup]:
 
 def _plain(value: float) -> str:
     """A year without a comma in it."""
-    return f"{value:.0f}" if 1000 <= value < 3000 and value == int(value) else tick_text(value)
+    return f"{value:.8g}" if 1000 <= value < 3000 else tick_text(value)
 
 
 def _told(group: dict[str, Any]) -> str:

@@ -35,7 +35,8 @@ def scale_of(values: list[float], left: float, right: float, zero: bool = True) 
 
 def tick_text(value: float) -> str:
     """The value of a tick as short as it can be."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}".replace("-", "\N{MINUS SIGN}")
+    text = f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.8g}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _round_step(least: float) -> float:

@@ -89,8 +89,8 @@ def check_flat(sampler: str, manifold: Manifold) -> None:
     for part in _parts(manifold):
         if not isinstance(part, Euclidean):
             raise ValueError(
-                f"manifold = {part!r}: {sampler} with a metric moves in a chart of R^n: give Euclidean, or"
-                " no metric"
+                f"manifold = {part!r}: {sampler} moves in R^n, or in a chart of it: give Euclidean(), or take"
+                " GMC or SGGMC, which need no metric"
             )
 
 
