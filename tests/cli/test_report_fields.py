@@ -90,6 +90,19 @@ def test_texts_are_kept_where_their_field_is_named(geodrift_cli, tmp_path):
     assert geodrift.data.Corpus.open(tmp_path / "c").documents.fields == []
 
 
+def test_a_report_says_which_documents_it_lists_where_some_were_set_aside(geodrift_cli, tmp_path):
+    source, path = tmp_path / "in.jsonl", tmp_path / "run"
+    source.write_text("".join(json.dumps(record) + "\n" for record in texts(30)))
+    fit = ["--topics=3", "--steps=20", "--min-df=1", "--held-out=4"]
+    assert geodrift_cli("fit", "lda", source, "--run", path, *fit)[0] == 0
+    report = models.report(path, documents=100)
+    assert len(report.documents.names) == 26
+    assert report.notes[-1] == (
+        "The lists of documents are of the 26 that were fitted; groups, and geodrift documents, are of all"
+        " 30, with those set aside."
+    )
+
+
 def test_a_report_names_the_other_fields_that_make_groups(geodrift_cli, tmp_path):
     source, path = tmp_path / "in.jsonl", tmp_path / "run"
     records = (record | {"section": record["place"], "Date": record["year"]} for record in texts(30))

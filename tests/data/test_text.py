@@ -212,6 +212,22 @@ def test_demo_corpus_is_about_python(monkeypatch):
     assert (demo_corpus(max_documents=600, workers=2).matrix() != corpus.matrix()).nnz == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.txt", "ohne Ziel".encode("utf-16"), "begins as utf-16 text does: give --encoding utf-16"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "holds what no text does: leave it out"),
+        ("a.txt", "Stra\xdfe".encode("latin-1"), "give its --encoding$"),
+        ("a.jsonl", b"[1, 2]\n", "line 1: not a JSON object with a field 'text', but a list"),
+        ("a.jsonl", b'{"body": "a"}\n', "line 1: no field 'text' .fields: body."),
+    ],
+)
+def test_what_is_not_text_is_told_for_what_it_is(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        build_corpus(find_sources([tmp_path / name]), TextOptions(min_df=1, max_df=1.0))
+
+
 def test_definitions_are_found_wherever_they_may_stand():
     inner = "def f(): pass"
     blocks = [

@@ -13,6 +13,8 @@ import pytest
 
 from geodrift import InputError
 from geodrift.report import _text
+from geodrift.report._prevalence_figure import _plain
+from geodrift.report._scale import tick_text
 from report.hostile_texts import TEXTS
 from report.synthetic import synthetic
 
@@ -213,3 +215,22 @@ def test_shared_components_hold_for_another_run_only_where_the_chains_are_at_res
     for at_rest in (True, False):
         page = dataclasses.replace(report, verdict=report.verdict | {"at_rest": at_rest}, sentences=[]).html()
         assert (holds in page, differ in page) == (at_rest, not at_rest)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2020.5, "2,020.5"),
+        (2000.0, "2,000"),
+        (-1500.0, "\N{MINUS SIGN}1,500"),
+        (3 * 0.1, "0.3"),
+        (12_345_678.0, "12,345,678"),
+        (1e-7, "1e\N{MINUS SIGN}07"),
+    ],
+)
+def test_ticks_are_not_rounded(value, text):
+    assert tick_text(value) == text
+
+
+def test_years_on_an_axis_have_no_comma_and_are_not_rounded():
+    assert [_plain(value) for value in (2020.5, 2021.0, 2021.5)] == ["2020.5", "2021", "2021.5"]

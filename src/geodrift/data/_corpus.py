@@ -132,7 +132,8 @@ def describe(corpus: Corpus) -> Iterator[str]:
         if number:
             yield f"dropped: {number:,} {reason}"
     if corpus.documents is not None:
-        known = ", ".join(corpus.fields[:8]) + (", ..." if len(corpus.fields) > 8 else "")
+        more = len(corpus.fields) - 8
+        known = ", ".join(corpus.fields[:8]) + (f" and {more} more" if more > 0 else "")
         yield f"of each document: id{', ' + known if known else ''}"
     if corpus.num_empty_documents:
         number = corpus.num_empty_documents

@@ -69,8 +69,11 @@ def read_jsonl(path: str, text_field: str, encoding: str, span: Span | None = No
                 raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}){end}") from None
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{where}: not JSON that can be read ({error})") from None
-            if not isinstance(record, dict) or text_field not in record:
-                raise _no_field(where, text_field, list(record) if isinstance(record, dict) else [])
+            if not isinstance(record, dict):
+                kind = type(record).__name__
+                raise InputError(f"{where}: not a JSON object with a field {text_field!r}, but a {kind}")
+            if text_field not in record:
+                raise _no_field(where, text_field, list(record))
             yield Record(_text(record[text_field], text_field, where), number, record)
 
 

@@ -1,5 +1,6 @@
 """Sources of text: a source is one file or a group of files that one process reads from end to end."""
 
+import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -163,9 +164,18 @@ def _records(source: Source, wanted: Callable[[str], bool]) -> Iterator[tuple[st
             yield from ((name, record) for record in found)
         except UnicodeDecodeError as error:
             name = source.encoding.removesuffix("-sig")
-            raise InputError(f"{path} is not {name} text (byte {error.start}); give its --encoding") from None
+            raise InputError(f"{path} is not {name} text (byte {error.start}); {_remedy(error)}") from None
         except UnicodeError as error:
             raise InputError(f"{path} cannot be read in the encoding {source.encoding!r}: {error}") from None
+
+
+def _remedy(error: UnicodeDecodeError) -> str:
+    """What to do about bytes that are not text of the encoding that was tried."""
+    if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it begins as utf-16 text does: give --encoding utf-16"
+    if b"\0" in error.object:
+        return "it holds what no text does: leave it out, or name the files to read"
+    return "give its --encoding"
 
 
 def _kind_of(path: str | Path) -> str:

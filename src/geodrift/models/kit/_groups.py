@@ -108,6 +108,10 @@ def _number(value: Any) -> float | None:
     return day.year + (day.replace(tzinfo=None) - begin).total_seconds() / (366 * 86400)
 
 
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _spans(
     numbers: Float[np.ndarray, " n"], values: list[Any], bins: int
 ) -> tuple[list[str], Int[np.ndarray, " n"]]:
@@ -118,6 +122,6 @@ def _spans(
     for group in range(inner.max(initial=-1) + 1):
         places = np.flatnonzero(inner == group)
         ends = (places[numbers[places].argmin()], places[numbers[places].argmax()])
-        first, last = (str(values[place]) for place in ends)
+        first, last = (_short(values[place]) for place in ends)
         names.append(first if first == last else f"{first} to {last}")
     return names, inner

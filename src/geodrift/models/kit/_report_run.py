@@ -102,7 +102,7 @@ def _of_corpus(
         "documents": told,
         "checks": checks,
         "prevalence": groups,
-        "notes": _notes(fields) if groups else [],
+        "notes": [*(_notes(fields) if groups else []), *_set_aside(answers.model.document, fitted, corpus)],
     }
 
 
@@ -113,6 +113,17 @@ def _notes(fields: ReportFields) -> list[str]:
     options = " ".join(f"--by {field}" for field in (*fields.by, *fields.left))
     return [
         f"Groups are told by {', '.join(fields.by)} alone; for all of them: geodrift report RUN {options}."
+    ]
+
+
+def _set_aside(document: str, fitted: np.ndarray, corpus: Corpus | VectorSource) -> list[str]:
+    """Which documents the lists are of, where some were set aside."""
+    number = corpus.num_documents
+    if len(fitted) == number:
+        return []
+    return [
+        f"The lists of {document}s are of the {len(fitted):,} that were fitted; groups, and"
+        f" geodrift documents, are of all {number:,}, with those set aside."
     ]
 
 
