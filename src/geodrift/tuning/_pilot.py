@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from geodrift._types import Batch, Position, RandomKey, Scalar
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, composition_named, integrate
-from geodrift.manifolds import Euclidean, Manifold, leaf_manifolds
+from geodrift.manifolds import Euclidean, Manifold, Simplex, leaf_manifolds
 from geodrift.tuning._curvature import extremes, lanczos
 
 ROWS = 2048
@@ -77,10 +77,21 @@ def _curvature(key: RandomKey, frame: Frame) -> tuple[float, float]:
     largest, least = extremes(*lanczos_at(key, *frame[:-1]))
     if not math.isfinite(largest):
         return math.inf, math.inf
-    # A curved space of unit size limits the step size also where the density is flat.
-    flat = all(isinstance(m, Euclidean) for m in leaf_manifolds(frame.manifold, frame.position))
-    floor = 0.0 if flat else 1.0
+    floor = max(map(_floor, leaf_manifolds(frame.manifold, frame.position)))
     return max(largest, floor), max(least, floor)
+
+
+def _floor(manifold: Manifold) -> float:
+    """What limits the step size where the density is flat: that of a normal law as wide as the space.
+
+    On a simplex that is the uniform law's variance of a number; the faces bend longer steps. Curved spaces
+    are of unit size.
+    """
+    if isinstance(manifold, Euclidean):
+        return 0.0
+    if isinstance(manifold, Simplex):
+        return manifold.n**2 * (manifold.n + 1) / (manifold.n - 1)
+    return 1.0
 
 
 def _round(
