@@ -79,12 +79,6 @@ def await_steps(run, seconds=240):
     wait_for(lambda: chunks_of(run) > 2, seconds, "the first steps")
 
 
-def await_more_steps(run, seconds=240):
-    """Until a run that goes on has taken steps beyond those that it had."""
-    had = chunks_of(run)
-    wait_for(lambda: chunks_of(run) > had, seconds, "more steps")
-
-
 def all_gone(numbers):
     return all(not Path(f"/proc/{number}").exists() or zombie(number) for number in numbers)
 

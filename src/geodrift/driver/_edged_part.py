@@ -12,8 +12,6 @@ density p of which :math:`x_j p \to 0` at the edge, be its gradient without boun
 Where the target is a Dirichlet law, or the numbers have gamma laws, both are exact of small differences.
 """
 
-import math
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -21,15 +19,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
-from geodrift.driver._closed_part import names_of
+from geodrift.driver._position_part import PositionPart, SteinTerms
 from geodrift.manifolds import Manifold, PositiveOrthant, Simplex, leaf_manifolds
 
 
-class EdgedPart(eqx.Module):
-    """The leaves of a position that are probability vectors or positive numbers, as one vector."""
+class EdgedPart(PositionPart):
+    """The leaves that are probability vectors or positive numbers; its directions are the numbers."""
 
-    places: tuple[int, ...] = eqx.field(static=True)
-    shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True)
     are_shares: tuple[bool, ...] = eqx.field(static=True)  # and not positive numbers
 
     @classmethod
@@ -44,26 +40,14 @@ class EdgedPart(eqx.Module):
         ]
         return cls(*zip(*chosen, strict=True)) if chosen else cls((), (), ())
 
-    @property
-    def size(self) -> int:
-        """Of the vector."""
-        return sum(math.prod(shape) for shape in self.shapes)
-
-    def flat(self, tree: Position) -> Float[Array, " n"]:
-        """The vector of a position."""
-        leaves = jax.tree.leaves(tree)
-        return jnp.concatenate([jnp.ravel(leaves[i]) for i in self.places])
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+        """The mean m."""
+        return (early.mean(axis=0),)
 
     def terms(
         self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
     ) -> tuple[Float[Array, " n"], ...]:
-        """The terms of both fields, with the sign of what is too much, and w.
-
-        Args:
-            position: A draw.
-            gradient: An estimate of the log density's there.
-            numbers: The centre m.
-        """
+        """With the sign of what is too much; also w."""
         points, slopes, found = jax.tree.leaves(position), jax.tree.leaves(gradient), []
         for i, of_shares in zip(self.places, self.are_shares, strict=True):
             x, g = points[i], slopes[i]
@@ -75,6 +59,14 @@ class EdgedPart(eqx.Module):
         shift, weights = (jnp.concatenate(each) for each in zip(*found, strict=True))
         return -shift, -(self.flat(position) - numbers[0]) * shift - weights, weights
 
-    def names(self, position: Position) -> np.ndarray:
-        """Of the numbers of the vector."""
-        return names_of(position, self.places, self.shapes)
+    def measured(
+        self,
+        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
+        numbers: tuple[Float[np.ndarray, "..."], ...],
+        values: Float[np.ndarray, "chain draw n"],
+        names: list[str],
+    ) -> SteinTerms:
+        """Along every number."""
+        shift, excess, weights = terms
+        mean = weights.mean(axis=(0, 1))
+        return SteinTerms(excess / mean, shift * values.std(axis=(0, 1)) / mean, names)

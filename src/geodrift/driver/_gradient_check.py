@@ -13,6 +13,7 @@ On manifolds with edges the fields vanish there (`_edged_part`).
 Gradients of minibatches serve as well as exact ones, if their batches are not those that moved the chain.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -25,14 +26,13 @@ from geodrift._convergence import ess
 from geodrift._types import Position, RandomKey
 from geodrift.driver._closed_part import ClosedPart
 from geodrift.driver._edged_part import EdgedPart
+from geodrift.driver._position_part import PositionPart
 from geodrift.driver._source import Source
 from geodrift.driver._target_gradient import TargetGradient, target_gradient
 
 MOST_DIMENSIONS = 128
 LEAST_GRADIENTS, MOST_GRADIENTS = 256, 4096
 SHARE = 8  # of the run's own gradients, one in so many
-LEAST_TANGENT = 0.1  # of a direction's square, on average, for it to be looked along
-ALONE = 0.95  # a direction's entry that makes it that number's own
 MOST_OFF = 0.1  # of a variance, or of a standard deviation, beyond
 ERRORS = 3.0  # Monte Carlo standard errors
 
@@ -99,8 +99,8 @@ def gradient_check(
         None where the target's gradients are not to be had, or no part of the position is on a manifold whose
         identities are known.
     """
-    closed, edged = ClosedPart.of(sampler.manifold, position), EdgedPart.of(sampler.manifold, position)
-    parts = [part for part in (closed, edged) if part.size]
+    kinds = ClosedPart, EdgedPart
+    parts = [part for kind in kinds if (part := kind.of(sampler.manifold, position)).size]
     if not 0 < sum(part.size for part in parts) <= MOST_DIMENSIONS:
         return None
     flat = [np.asarray(jax.vmap(jax.vmap(part.flat))(position), np.float64) for part in parts]
@@ -116,77 +116,23 @@ def gradient_check(
     number = min(max(taken // SHARE, LEAST_GRADIENTS), taken // 2, MOST_GRADIENTS) // chains
     take = np.unique(np.linspace(middle, draws - 1, max(number, 4)).astype(int))
     late = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[:, take]), position)
-    found = []
-    for part, values in zip(parts, flat, strict=True):
-        early, same = values[:, :middle], values[:, take]
-        if isinstance(part, ClosedPart):
-            found.append(_along_axes(key, target, part, early, same, late))
-        else:
-            found.append(_along_numbers(key, target, part, early, same, late))
-    names = np.concatenate([each.names for each in found]).tolist()
+    # Directions come from the first half and are looked along in the second: along one that was chosen for
+    # its variance, that of the same draws is too large.
+    early = [each[:, :middle].reshape(-1, each.shape[2]) for each in flat]
+    numbers = [part.numbers(each) for part, each in zip(parts, early, strict=True)]
+    found = [
+        part.measured(terms, known, each[:, take], part.names(late))
+        for part, terms, known, each in zip(
+            parts, _terms(key, target, parts, numbers, late), numbers, flat, strict=True
+        )
+    ]
+    names = [name for each in found for name in each.names]
     variance = _least_right(np.concatenate([each.excess for each in found], axis=2), names)
     shift = _least_right(np.concatenate([each.shift for each in found], axis=2), names)
     if variance is None or shift is None:
         return None
     excess, error, along = variance
     return GradientCheck(1 + excess, error, along, *shift)
-
-
-class _Terms(NamedTuple):
-    """By direction, terms whose mean is 0 of the right draws.
-
-    Attributes:
-        excess: Of the variance over the target's.
-        shift: Of the mean, in standard deviations.
-        names: Of the directions.
-    """
-
-    excess: Float[np.ndarray, "chain draw direction"]
-    shift: Float[np.ndarray, "chain draw direction"]
-    names: np.ndarray
-
-
-def _along_axes(
-    key: RandomKey,
-    target: TargetGradient,
-    part: ClosedPart,
-    early: Float[np.ndarray, "chain draw n"],
-    values: Float[np.ndarray, "chain draw n"],
-    late: Position,
-) -> _Terms:
-    # Directions come from the first half and are looked along in the second: along one that was chosen for
-    # its variance, that of the same draws is too large.
-    early = early.reshape(-1, part.size)
-    axes = np.linalg.eigh(np.atleast_2d(np.cov(early, rowvar=False)))[1].T
-    shift, excess, squares = _fields(key, target, part, (early.mean(axis=0), axes, part.eigenvalues), late)
-    tangent = squares.mean(axis=(0, 1))
-    seen = tangent > LEAST_TANGENT
-    widths = (values @ axes.T).std(axis=(0, 1))
-    names = np.array(_of_directions(axes[seen], part.names(late)))
-    return _Terms(excess[..., seen] / tangent[seen], shift[..., seen] * widths[seen], names)
-
-
-def _along_numbers(
-    key: RandomKey,
-    target: TargetGradient,
-    part: EdgedPart,
-    early: Float[np.ndarray, "chain draw n"],
-    values: Float[np.ndarray, "chain draw n"],
-    late: Position,
-) -> _Terms:
-    shift, excess, weights = _fields(key, target, part, (early.mean(axis=(0, 1)),), late)
-    mean = weights.mean(axis=(0, 1))
-    return _Terms(excess / mean, shift * values.std(axis=(0, 1)) / mean, part.names(late))
-
-
-def _of_directions(axes: Float[np.ndarray, "k n"], names: np.ndarray) -> list[str]:
-    """Directions in words: the number that is nearly all of one, or else the one that is most."""
-    most = np.abs(axes).argmax(axis=1)
-    alone = np.abs(axes).max(axis=1) > ALONE
-    return [
-        str(names[place]) if one else f"the direction in which {names[place]} is largest"
-        for place, one in zip(most, alone, strict=True)
-    ]
 
 
 def _least_right(
@@ -201,32 +147,34 @@ def _least_right(
     return float(mean[worst]), float(error[worst]), names[worst]
 
 
-def _fields(
+def _terms(
     key: RandomKey,
     target: TargetGradient,
-    part: ClosedPart | EdgedPart,
-    numbers: tuple[Float[np.ndarray, "..."], ...],
+    parts: Sequence[PositionPart],
+    numbers: list[tuple[Float[np.ndarray, "..."], ...]],
     draws: Position,
-) -> tuple[Float[np.ndarray, "chain draw k"], ...]:
-    """What the part's `terms` are at each draw."""
+) -> list[tuple[Float[np.ndarray, "chain draw k"], ...]]:
+    """What each part's `terms` are at each draw, of one gradient there."""
     dtype = jax.tree.leaves(draws)[0].dtype
     by_draw = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), draws)
-    found = _compiled_fields(key, target, part, tuple(jnp.asarray(each, dtype) for each in numbers), by_draw)
-    return tuple(np.swapaxes(np.asarray(a, np.float64), 0, 1) for a in found)
+    cast = jax.tree.map(lambda each: jnp.asarray(each, dtype), numbers)
+    found = _compiled_terms(key, target, parts, cast, by_draw)
+    return jax.tree.map(lambda a: np.swapaxes(np.asarray(a, np.float64), 0, 1), found)
 
 
 @eqx.filter_jit
-def _compiled_fields(
+def _compiled_terms(
     key: RandomKey,
     target: TargetGradient,
-    part: ClosedPart | EdgedPart,
-    numbers: tuple[Float[Array, "..."], ...],
+    parts: Sequence[PositionPart],
+    numbers: list[tuple[Float[Array, "..."], ...]],
     by_draw: Position,
-) -> tuple[Float[Array, "draw chain k"], ...]:
-    def of_draw(key: RandomKey, position: Position) -> tuple[Float[Array, " k"], ...]:
-        return part.terms(position, target(key, position), numbers)
+) -> list[tuple[Float[Array, "draw chain k"], ...]]:
+    def of_draw(key: RandomKey, position: Position) -> list[tuple[Float[Array, " k"], ...]]:
+        gradient = target(key, position)
+        return [part.terms(position, gradient, known) for part, known in zip(parts, numbers, strict=True)]
 
-    def of_chains(inputs: tuple[RandomKey, Position]) -> tuple[Float[Array, "chain k"], ...]:
+    def of_chains(inputs: tuple[RandomKey, Position]) -> list[tuple[Float[Array, "chain k"], ...]]:
         key, positions = inputs
         keys = jax.random.split(key, jax.tree.leaves(positions)[0].shape[0])
         return jax.vmap(of_draw)(keys, positions)

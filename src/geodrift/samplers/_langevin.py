@@ -90,7 +90,7 @@ def check_flat(sampler: str, manifold: Manifold) -> None:
         if not isinstance(part, Euclidean):
             raise ValueError(
                 f"manifold = {part!r}: {sampler} moves in R^n, or in a chart of it: give Euclidean(), or take"
-                " GMC or SGGMC, which need no metric"
+                " a sampler that has no metric, such as GMC, SGGMC, or SGLD without one"
             )
 
 

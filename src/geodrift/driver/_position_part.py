@@ -1,0 +1,91 @@
+"""Some leaves of a position, whose identities of Stein are known."""
+
+import abc
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from geodrift._types import Position
+
+
+class SteinTerms(NamedTuple):
+    """By direction, terms whose mean is 0 of the right draws.
+
+    Attributes:
+        excess: Of the variance over the target's.
+        shift: Of the mean, in standard deviations.
+        names: Of the directions.
+    """
+
+    excess: Float[np.ndarray, "chain draw direction"]
+    shift: Float[np.ndarray, "chain draw direction"]
+    names: list[str]
+
+
+class PositionPart(eqx.Module):
+    """Leaves of a position as one vector.
+
+    Attributes:
+        places: Of the leaves.
+        shapes: Theirs.
+    """
+
+    places: tuple[int, ...] = eqx.field(static=True)
+    shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """Of the vector."""
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    def flat(self, tree: Position) -> Float[Array, " n"]:
+        """The vector of a position or a tangent vector."""
+        leaves = jax.tree.leaves(tree)
+        return jnp.concatenate([jnp.ravel(leaves[i]) for i in self.places])
+
+    def names(self, position: Position) -> list[str]:
+        """Of the numbers of the vector."""
+        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(position)]
+        return [
+            f"{paths[i] or 'position'}{list(index) if shape else ''}"
+            for i, shape in zip(self.places, self.shapes, strict=True)
+            for index in np.ndindex(*shape)
+        ]
+
+    @abc.abstractmethod
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+        """What `terms` needs to know of the draws; from others than those that it is asked of."""
+
+    @abc.abstractmethod
+    def terms(
+        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
+    ) -> tuple[Float[Array, " k"], ...]:
+        """Stein's terms of the fields for the mean and for the variance, and what they are measured by.
+
+        Args:
+            position: A draw.
+            gradient: An estimate of the log density's there.
+            numbers: From `numbers`.
+        """
+
+    @abc.abstractmethod
+    def measured(
+        self,
+        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
+        numbers: tuple[Float[np.ndarray, "..."], ...],
+        values: Float[np.ndarray, "chain draw n"],
+        names: list[str],
+    ) -> SteinTerms:
+        """The terms in the units of what they tell.
+
+        Args:
+            terms: Of all draws.
+            numbers: From `numbers`.
+            values: The vectors of the draws.
+            names: From `names`.
+        """
