@@ -85,12 +85,21 @@ def move_native_output(path: str) -> None:
     """What Python writes goes on to stdout and stderr; what libraries write to their numbers, to a file."""
     target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number, name in ((1, "stdout"), (_STDERR, "stderr")):
-        stream = getattr(sys, name)
-        stream.flush()
-        kept = os.fdopen(os.dup(number), "w", encoding=stream.encoding, errors=stream.errors, buffering=1)
-        setattr(sys, name, kept)
-        os.dup2(target, number)
+        _move(number, name, target)
     os.close(target)
+
+
+def keep_stdout_for_results() -> None:
+    """What Python writes goes on to stdout; what libraries write to its number, to stderr."""
+    _move(1, "stdout", _STDERR)
+
+
+def _move(number: int, name: str, target: int) -> None:
+    stream = getattr(sys, name)
+    stream.flush()
+    kept = os.fdopen(os.dup(number), "w", encoding=stream.encoding, errors=stream.errors, buffering=1)
+    setattr(sys, name, kept)
+    os.dup2(target, number)
 
 
 def _written_out(found: re.Match[str]) -> str:

@@ -1,5 +1,8 @@
 """Options about several processes that cannot be carried out are refused before anything is read."""
 
+import subprocess
+import sys
+
 import pytest
 
 
@@ -22,3 +25,13 @@ def test_options_that_do_not_go_together(options, said, geodrift_cli, tmp_path):
     assert (status, out) == (2, "")
     assert said in err
     assert not (tmp_path / "run").exists()
+
+
+def test_what_libraries_write_to_stdout_stays_out_of_the_results():
+    code = (
+        "import os; from geodrift._terminal import keep_stdout_for_results, show\n"
+        "keep_stdout_for_results(); os.write(1, b'[Gloo] connected\\n'); show('run')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "run\n"
+    assert "[Gloo] connected" in found.stderr

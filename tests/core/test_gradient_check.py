@@ -1,5 +1,7 @@
 """Draws against the gradients of their target: exact draws pass, and others are off by what they are off."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +14,19 @@ from geodrift.driver._gradient_check import gradient_check
 from geodrift.driver._source import source_of
 from geodrift.driver._target_gradient import target_gradient
 from geodrift.estimators import ControlVariate, Full, Minibatch
-from geodrift.manifolds import Box, Euclidean, PositiveOrthant, Product, Simplex, Sphere, Stiefel
+from geodrift.manifolds import (
+    Ball,
+    Box,
+    Euclidean,
+    HalfSpaces,
+    Ordered,
+    PositiveOrthant,
+    Product,
+    Simplex,
+    Sphere,
+    Stiefel,
+    Torus,
+)
 
 KEY = jax.random.key(11)
 CHAINS, DRAWS = 4, 4000
@@ -148,15 +162,56 @@ def test_steps_that_edges_bend_are_told_and_are_not_chosen():
     np.testing.assert_allclose(draws.position.mean(axis=(0, 1)), [0.571, 0.175, 0.254], atol=0.035)
 
 
-def test_leaves_with_a_wall_are_left_out():
-    manifold = Product({"a": Sphere(3), "b": Box(jnp.zeros(1), jnp.ones(1))})
+TRIANGLE = HalfSpaces([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 2.0])
+SLOPE = jnp.array([1.0, -2.0, 0.5])
+REGIONS = {
+    "box": (Box([-1.0, 0.0, -jnp.inf], [1.0, jnp.inf, 2.0]), lambda x: -0.5 * jnp.sum((x - SLOPE) ** 2)),
+    "ball": (Ball(3), lambda x: jnp.sum(SLOPE * x)),
+    "half-spaces": (TRIANGLE, lambda x: 2 * x[0] - 3 * x[1] ** 2),
+    "ordered": (Ordered(3), lambda x: -0.5 * jnp.sum((x - SLOPE) ** 2)),
+}
+
+
+@functools.cache
+def exact_draws(region):
+    """By rejection from the uniform law, or for what has no bounds from a wide normal one, in float64."""
+    manifold, density = REGIONS[region]
+    rng, found = np.random.default_rng(5), []
+    spread = {"box": 2.0, "ordered": 2.0}.get(region)
+    n = manifold.point_shape[0]
+    while sum(map(len, found)) < CHAINS * DRAWS:
+        x = rng.normal(scale=spread, size=(400_000, n)) if spread else rng.uniform(-2, 2, (400_000, n))
+        inside = np.asarray(jax.vmap(manifold.residual)(jnp.asarray(x))) <= 0
+        x = x[inside]
+        log_ratio = np.asarray(jax.vmap(density)(jnp.asarray(x)))
+        if spread:
+            log_ratio = log_ratio + (x**2).sum(axis=1) / (2 * spread**2)
+        found.append(x[np.log(rng.uniform(size=len(x))) < log_ratio - log_ratio.max()])
+    return jnp.asarray(np.concatenate(found)[: CHAINS * DRAWS].reshape(CHAINS, DRAWS, n), jnp.float32)
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_exact_draws_within_walls_pass(region):
+    manifold, density = REGIONS[region]
+    assert_passes(checked(manifold, density, exact_draws(region)))
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_draws_within_walls_of_another_density_are_told(region):
+    manifold, density = REGIONS[region]
+    found = checked(manifold, lambda x: density(x) + x[0], exact_draws(region))
+    assert any("mean" in told for told in found.warnings)
+
+
+def test_leaves_without_identities_are_left_out():
+    manifold = Product({"a": Sphere(3), "b": Torus(1)})
 
     def draw(key):
         one, other = jax.random.split(key)
-        return {"a": Sphere(3).random_point(one), "b": jax.random.uniform(other, (1,))}
+        return {"a": Sphere(3).random_point(one), "b": Torus(1).random_point(other)}
 
     assert_passes(checked(manifold, lambda p: 0.0 * jnp.sum(p["a"]), many(draw)))
-    assert checked(Box(jnp.zeros(1), jnp.ones(1)), lambda b: 0.0 * b[0], many(lambda k: draw(k)["b"])) is None
+    assert checked(Torus(1), lambda b: 0.0 * jnp.sum(b), many(lambda k: draw(k)["b"])) is None
 
 
 @pytest.mark.parametrize("kind", [Minibatch, ControlVariate])

@@ -127,3 +127,14 @@ def test_draws_are_no_start(step_size):
     sampler = gd.samplers.SGLD(minibatch(), LINE, step_size)
     with pytest.raises(ValueError, match=r"initial: is the Draws of an earlier run: give draws\.state"):
         gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10, initial=draws)
+
+
+def test_a_state_of_another_sampler_is_named():
+    density = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
+    of_sggmc = gd.samplers.SGGMC(density, gd.manifolds.Euclidean(2), step_size=0.1)
+    state = gd.sample(jax.random.key(0), of_sggmc, num_draws=5, num_chains=2, initial=jnp.zeros(2)).state
+    again = gd.sample(jax.random.key(1), of_sggmc, num_draws=5, num_chains=2, initial=state)
+    assert again.state.count == 10
+    other = gd.samplers.GMC(density, gd.manifolds.Euclidean(2), step_size=0.1)
+    with pytest.raises(ValueError, match=r"initial: is a SGGMCState .* from which GMC cannot go on"):
+        gd.sample(jax.random.key(1), other, num_draws=5, num_chains=2, initial=state)

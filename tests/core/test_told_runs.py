@@ -2,6 +2,8 @@
 
 import warnings
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import geodrift as gd
@@ -36,3 +38,15 @@ def test_a_run_that_is_right_is_not_told_otherwise(run):
 
 def test_there_are_forty_of_each():
     assert len(wrong_runs()) == len(right_runs()) == 40
+
+
+def test_signs_of_points_of_a_lifted_simplex_are_no_mode():
+    """Chains that start in other orthants never meet there, and have one law of the probabilities."""
+    manifold = gd.manifolds.SphericalSimplex(3)
+    density = manifold.lift(lambda theta: 8 * jnp.sum(jnp.log(theta)))
+    signs = jnp.array([[1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, -1.0]])
+    sampler = gd.samplers.GMC(gd.estimators.Full(density), manifold, step_size=0.15, num_steps=5)
+    start = gd.PerChain(manifold.project(signs))
+    draws = gd.sample(jax.random.key(0), sampler, num_draws=500, num_warmup=50, num_chains=4, initial=start)
+    assert draws.report.rhat < 1.02
+    assert gd.diagnostics.rhat(draws.position).max() > 2

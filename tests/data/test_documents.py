@@ -1,6 +1,7 @@
 """Ids and fields of documents: what is kept of each kind of source, and that it comes back."""
 
 import datetime
+import decimal
 import json
 
 import numpy as np
@@ -85,9 +86,13 @@ def test_parquet_keeps_plain_columns(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     day = datetime.datetime(2020, 3, 1, 12)
     table = {"body": ["one two", "two"], "id": ["p", "q"], "day": [day, None], "x": [1.5, float("nan")]}
+    table["price"] = pa.array([decimal.Decimal("1.50"), None])
     pq.write_table(pa.table(table | {"nested": [[1], [2]], "raw": [b"1", b"2"]}), tmp_path / "a.parquet")
     corpus = build_corpus(find_sources([tmp_path / "a.parquet"], text_field="body"), OPTIONS)
-    assert told(corpus) == [Document("p", {"day": "2020-03-01T12:00:00", "x": 1.5}), Document("q", {})]
+    assert told(corpus) == [
+        Document("p", {"day": "2020-03-01T12:00:00", "x": 1.5, "price": 1.5}),
+        Document("q", {}),
+    ]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

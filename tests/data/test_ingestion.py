@@ -290,6 +290,7 @@ def test_a_store_gives_what_a_file_gives(tmp_path, small_parts, store, name):
 
 def test_a_folder_of_a_store_is_a_directory(tmp_path, store):
     files = {"a/0.txt": b"sphere circle", "a/deep/1.txt": b"sphere", "a/.hidden": b"hidden", "b.txt": b"no"}
+    files["a/none.txt"] = b""  # a document without words
     for name, content in files.items():
         store.pipe(f"/bucket/{name}", content)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -301,7 +302,7 @@ def test_a_folder_of_a_store_is_a_directory(tmp_path, store):
         assert found.vocabulary == ["circle", "sphere"]
         assert list(found.documents) == list(expected.documents)
     both = build_corpus(find_sources(["memory://bucket/a", "memory://bucket/b.txt"]), options)
-    assert [document.id for document in both.documents] == ["a/0.txt", "a/deep/1.txt", "b.txt"]
+    assert [document.id for document in both.documents] == ["a/0.txt", "a/deep/1.txt", "a/none.txt", "b.txt"]
 
 
 def test_what_is_wrong_with_a_store_is_said_in_one_line(store):

@@ -10,7 +10,7 @@ import typer
 
 from geodrift import distributed
 from geodrift._errors import InputError
-from geodrift._terminal import end_at_once, say
+from geodrift._terminal import end_at_once, keep_stdout_for_results, say
 from geodrift.cli._errors import UsageError, told
 from geodrift.cli._processes import Processes
 from geodrift.distributed import RESTARTS, Team
@@ -64,6 +64,7 @@ def together(processes: Processes, **told_all: Any) -> Iterator[Team]:
     try:
         place = distributed.find_place(processes.coordinator, processes.process_id, processes.process_count)
         if not distributed.be_worker():
+            keep_stdout_for_results()  # gloo tells there how many it is connected to
             say(place)
         team = distributed.join(place)
         distributed.agree(team, **told_all)

@@ -37,12 +37,13 @@ def open_regular(path: str | Path, what: str = "") -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def refuse_irregular(path: str | Path, name: str = "") -> None:
+def refuse_irregular(path: str | Path, name: str = "", may_be_empty: bool = False) -> None:
     """Raise InputError unless a file with contents stands at ``path``, or a link to one.
 
     Args:
         path: What is to be read.
         name: What it is called in the error message; the path when not given.
+        may_be_empty: Whether it may be without contents.
     """
     name = name or str(path)
     try:
@@ -56,5 +57,5 @@ def refuse_irregular(path: str | Path, name: str = "") -> None:
     kind = next((kind for test, kind in _KINDS if test(found.st_mode)), None)
     if kind is not None:
         raise InputError(f"{name} is {kind}, and only regular files are read: save its contents to a file")
-    if found.st_size == 0:
+    if found.st_size == 0 and not may_be_empty:
         raise InputError(f"{name} is empty")

@@ -67,7 +67,8 @@ def find_sources(
         fields: See `Source`.
 
     Raises:
-        InputError: An input does not exist, a file is empty or no regular file, or a directory has no files.
+        InputError: An input does not exist, is an empty file or no regular one, or is a directory without
+            files. An empty text file of a directory is a document without words.
     """
     sources, several = [], len(inputs) > 1
     kept = None if fields is None else tuple(fields)
@@ -77,7 +78,8 @@ def find_sources(
         made = partial(Source, text_field=text_field, encoding=encoding, of_many=several or files is not None)
         made = partial(made, id_field=id_field, fields=kept)
         if files is None:
-            state_of(str(path))
+            if not state_of(str(path))[0]:
+                raise InputError(f"{path} is empty")
             sources.append(made(_kind_of(str(path)), (str(path),), names=(_name_of(str(path)),)))
             continue
         if not files:
@@ -209,6 +211,9 @@ def _name_of(path: str) -> str:
 
 
 def _read_text(path: str, source: Source) -> Iterator[Record]:
+    if not state_of(path)[0]:
+        yield Record("", 1, {})
+        return
     with open_text(path, source.encoding) as stream:
         text = stream.read()
     if "\x00" in text:

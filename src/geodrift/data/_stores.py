@@ -33,13 +33,13 @@ def open_file(path: str) -> BinaryIO:
 
 
 def state_of(path: str) -> list[Any]:
-    """Size of a file, and what else changes with its contents: plain values, to be compared later.
+    """Size of a file, which may be empty, and what else changes with its contents: to be compared later.
 
     Raises:
         InputError: See `open_file`.
     """
     if not is_url(path):
-        refuse_irregular(path)
+        refuse_irregular(path, may_be_empty=True)
         found = os.stat(path)
         return [found.st_size, found.st_mtime_ns]
     with _told(path):
@@ -47,8 +47,6 @@ def state_of(path: str) -> list[Any]:
         told = store.info(place)
     if told["type"] != "file":
         raise InputError(f"{path} is no file")
-    if not told["size"]:
-        raise InputError(f"{path} is empty")
     marks = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created")
     return [told["size"], *(str(told[mark]) for mark in marks if mark in told)]
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from geodrift._types import Position
 from geodrift.driver._position_part import PositionPart, SteinTerms
-from geodrift.manifolds import Manifold, leaf_manifolds
+from geodrift.manifolds import Manifold
 from geodrift.manifolds._laplacian import linear_eigenvalue
 
 LEAST_TANGENT = 0.1  # of a direction's square, on average, for it to be looked along
@@ -19,15 +19,10 @@ ALONE = 0.95  # a direction's entry that makes it that number's own
 class ClosedPart(PositionPart):
     """The leaves of a position whose manifolds are closed; its directions are the principal axes."""
 
-    manifolds: tuple[Manifold, ...]
-
-    @classmethod
-    def of(cls, manifold: Manifold, position: Position) -> "ClosedPart":
-        """Of draws, leading axes [chain, draw]."""
-        one = jax.tree.map(lambda x: x[0, 0], position)
-        leaves = enumerate(zip(leaf_manifolds(manifold, one), jax.tree.leaves(one), strict=True))
-        chosen = [(i, np.shape(x), m) for i, (m, x) in leaves if linear_eigenvalue(m) is not None]
-        return cls(*zip(*chosen, strict=True)) if chosen else cls((), (), ())
+    @staticmethod
+    def knows(manifold: Manifold) -> bool:
+        """Whether the Laplacian of linear functions is known."""
+        return linear_eigenvalue(manifold) is not None
 
     def to_tangent(self, x: Float[Array, " n"], u: Float[Array, " n"]) -> Float[Array, " n"]:
         """The tangent part of a vector."""

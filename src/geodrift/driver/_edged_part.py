@@ -1,9 +1,10 @@
 r"""The part of a position that has edges, and identities of Stein whose fields vanish there.
 
-On probability vectors :math:`R_j = x_j (e_j - x)` is tangent and crosses no face, and on positive numbers
-:math:`R_j = x_j e_j` crosses none. So :math:`E[R_j \cdot \nabla \log p + \mathrm{div} R_j] = 0` for every
-density p of which :math:`x_j p \to 0` at the edge, be its gradient without bound there or not. With
-:math:`w_j = R_j \cdot \nabla x_j`, which is :math:`x_j (1 - x_j)` or :math:`x_j`,
+Let l and u be the ends of the chord through x along its number j (`manifolds._walls`). The field
+:math:`R_j = w_j e_j` with :math:`w_j = (x_j - l)(u - x_j)` crosses no wall; where one of the ends is infinite
+its factor is left out. On a simplex the chord leads from 0 to 1 along :math:`e_j - x`, and
+:math:`R_j = x_j (e_j - x)`. So :math:`E[R_j \cdot \nabla \log p + \mathrm{div} R_j] = 0` for every density p
+of which :math:`w_j p \to 0` at the walls, be its gradient without bound there or not. With m the mean
 
 * the term of :math:`R_j`, over :math:`E[w_j]` and times the standard deviation of :math:`x_j`, is the shift
   of the mean in standard deviations;
@@ -12,7 +13,6 @@ density p of which :math:`x_j p \to 0` at the edge, be its gradient without boun
 Where the target is a Dirichlet law, or the numbers have gamma laws, both are exact of small differences.
 """
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,25 +20,17 @@ from jaxtyping import Array, Float
 
 from geodrift._types import Position
 from geodrift.driver._position_part import PositionPart, SteinTerms
-from geodrift.manifolds import Manifold, PositiveOrthant, Simplex, leaf_manifolds
+from geodrift.manifolds import Manifold, Simplex
+from geodrift.manifolds._walls import chords, has_walls
 
 
 class EdgedPart(PositionPart):
-    """The leaves that are probability vectors or positive numbers; its directions are the numbers."""
+    """The leaves of a position whose manifolds have walls; its directions are the numbers."""
 
-    are_shares: tuple[bool, ...] = eqx.field(static=True)  # and not positive numbers
-
-    @classmethod
-    def of(cls, manifold: Manifold, position: Position) -> "EdgedPart":
-        """Of draws, leading axes [chain, draw]."""
-        one = jax.tree.map(lambda x: x[0, 0], position)
-        leaves = enumerate(zip(leaf_manifolds(manifold, one), jax.tree.leaves(one), strict=True))
-        chosen = [
-            (i, np.shape(x), isinstance(m, Simplex))
-            for i, (m, x) in leaves
-            if isinstance(m, Simplex | PositiveOrthant)
-        ]
-        return cls(*zip(*chosen, strict=True)) if chosen else cls((), (), ())
+    @staticmethod
+    def knows(manifold: Manifold) -> bool:
+        """Whether it has walls."""
+        return has_walls(manifold)
 
     def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
         """The mean m."""
@@ -48,14 +40,8 @@ class EdgedPart(PositionPart):
         self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
     ) -> tuple[Float[Array, " n"], ...]:
         """With the sign of what is too much; also w."""
-        points, slopes, found = jax.tree.leaves(position), jax.tree.leaves(gradient), []
-        for i, of_shares in zip(self.places, self.are_shares, strict=True):
-            x, g = points[i], slopes[i]
-            along, divergence, weight = x * g, jnp.ones_like(x), x
-            if of_shares:
-                along = along - x * jnp.sum(x * g, axis=-1, keepdims=True)
-                divergence, weight = 1 - x.shape[-1] * x, x * (1 - x)
-            found.append((jnp.ravel(along + divergence), jnp.ravel(weight)))
+        points, slopes = jax.tree.leaves(position), jax.tree.leaves(gradient)
+        found = [_term(m, points[i], slopes[i]) for i, m in zip(self.places, self.manifolds, strict=True)]
         shift, weights = (jnp.concatenate(each) for each in zip(*found, strict=True))
         return -shift, -(self.flat(position) - numbers[0]) * shift - weights, weights
 
@@ -70,3 +56,18 @@ class EdgedPart(PositionPart):
         shift, excess, weights = terms
         mean = weights.mean(axis=(0, 1))
         return SteinTerms(excess / mean, shift * values.std(axis=(0, 1)) / mean, names)
+
+
+def _term(
+    manifold: Manifold, x: Float[Array, "..."], gradient: Float[Array, "..."]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """The term of each R_j, and w_j."""
+    if isinstance(manifold, Simplex):
+        along = x * (gradient - jnp.sum(x * gradient, axis=-1, keepdims=True))
+        return jnp.ravel(along + 1 - x.shape[-1] * x), jnp.ravel(x * (1 - x))
+    lower, upper = chords(manifold, x)
+    is_below, is_above = jnp.isfinite(lower), jnp.isfinite(upper)
+    from_lower, to_upper = jnp.where(is_below, x - lower, 1), jnp.where(is_above, upper - x, 1)
+    weight = from_lower * to_upper
+    divergence = jnp.where(is_below, to_upper, 0) - jnp.where(is_above, from_lower, 0)
+    return jnp.ravel(weight * gradient + divergence), jnp.ravel(weight)

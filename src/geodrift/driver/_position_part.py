@@ -2,7 +2,7 @@
 
 import abc
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
+from geodrift.manifolds import Manifold, leaf_manifolds
 
 
 class SteinTerms(NamedTuple):
@@ -33,10 +34,25 @@ class PositionPart(eqx.Module):
     Attributes:
         places: Of the leaves.
         shapes: Theirs.
+        manifolds: Theirs.
     """
 
     places: tuple[int, ...] = eqx.field(static=True)
     shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    manifolds: tuple[Manifold, ...]
+
+    @staticmethod
+    @abc.abstractmethod
+    def knows(manifold: Manifold) -> bool:
+        """Whether a leaf on this manifold is one of these."""
+
+    @classmethod
+    def of(cls, manifold: Manifold, position: Position) -> Self:
+        """Of draws, leading axes [chain, draw]."""
+        one = jax.tree.map(lambda x: x[0, 0], position)
+        leaves = enumerate(zip(leaf_manifolds(manifold, one), jax.tree.leaves(one), strict=True))
+        chosen = [(i, np.shape(x), m) for i, (m, x) in leaves if cls.knows(m)]
+        return cls(*zip(*chosen, strict=True)) if chosen else cls((), (), ())
 
     @property
     def size(self) -> int:

@@ -32,7 +32,7 @@ class ProgressView:
         self._metrics = tuple(each for each in metrics if each.on_the_way)
         self._bar: Any = None
         self._furthest: dict[str, float] = {}
-        self._began, self._last_line = time.monotonic(), -math.inf
+        self._began, self._last_line, self._said = time.monotonic(), -math.inf, ""
         self._first: tuple[float, int] | None = None  # time and steps at the end of the first chunk
 
     def __enter__(self) -> "ProgressView":
@@ -58,8 +58,10 @@ class ProgressView:
         if self._console.is_terminal:
             self._show_bar(phase, ", ".join([steps, *left]), ", ".join(told), done, total)
         elif now - self._last_line >= _LINE_SECONDS or done >= total:
-            self._last_line = now
-            say(f"{phase}: {', '.join([steps, *told, *left])}", self._console.file)
+            line = f"{phase}: {', '.join([steps, *told, *left])}"
+            if line != self._said:  # the last chunk may be told once more
+                say(line, self._console.file)
+            self._last_line, self._said = now, line
 
     def _grown(self, metrics: dict[str, float]) -> dict[str, float]:
         """Numbers that grow do not fall back where a chain that is behind comes after one that is ahead."""

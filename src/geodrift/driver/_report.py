@@ -8,6 +8,7 @@ from jaxtyping import Float, PyTree
 
 from geodrift._convergence import ess, rhat
 from geodrift.driver._gradient_check import GradientCheck
+from geodrift.manifolds import Manifold, SphericalSimplex, leaf_manifolds
 from geodrift.samplers import StepInfo
 
 LEAST_DRAWS = 100  # of all chains: fewer say nothing
@@ -108,10 +109,11 @@ class RunReport(NamedTuple):
         )
 
 
-def run_report(position: PyTree, info: StepInfo) -> RunReport | None:
+def run_report(manifold: Manifold, position: PyTree, info: StepInfo) -> RunReport | None:
     """The report of draws.
 
     Args:
+        manifold: Of the draws.
         position: Leading axes [chain, draw].
         info: Of their steps.
 
@@ -121,7 +123,7 @@ def run_report(position: PyTree, info: StepInfo) -> RunReport | None:
     chains, draws = np.shape(info.result)
     if draws < LEAST_OF_CHAIN or chains * draws < LEAST_DRAWS:
         return None
-    values, names = _numbers(position)
+    values, names = _numbers(_without_signs(manifold, position))
     with np.errstate(all="ignore"):
         # Of one chain, its halves: arviz-stats takes no single one.
         halves = values if chains > 1 else values[:, : draws // 2 * 2].reshape(2, draws // 2, -1)
@@ -146,6 +148,16 @@ def run_report(position: PyTree, info: StepInfo) -> RunReport | None:
         float(temperature.mean()) if np.isfinite(temperature).all() else np.nan,
         float(error),
         str(names[worst]),
+    )
+
+
+def _without_signs(manifold: Manifold, position: PyTree) -> PyTree:
+    """The draws, of a lifted simplex the probabilities: the signs of its points mean nothing."""
+    first = jax.tree.map(lambda x: x[0, 0], position)
+    leaves, structure = jax.tree.flatten(position)
+    told = zip(leaf_manifolds(manifold, first), leaves, strict=True)
+    return jax.tree.unflatten(
+        structure, [m.to_simplex(x) if isinstance(m, SphericalSimplex) else x for m, x in told]
     )
 
 

@@ -190,7 +190,7 @@ def _carried_out(
 
 
 def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
-    report = run_report(draws.position, draws.info)
+    report = run_report(sampler.manifold, draws.position, draws.info)
     if report is None or not np.isnan(report.acceptance) or source.of_processes:
         return report  # of a Metropolis test the acceptance tells; gradients are not looked at over processes
     check = gradient_check(GRADIENT_CHECK.fold(key), sampler, source, draws.position, steps)

@@ -28,7 +28,7 @@ def start_chains(
     """The chains' states and the keys of their steps."""
     key_start, key_init, key_steps = _chain_keys(key, num_chains)
     if is_state(initial):
-        return _check_state(initial, num_chains), key_steps
+        return _check_state(sampler, key_init, initial, num_chains), key_steps
     if isinstance(initial, PerChain):
         positions = jax.tree.map(jnp.asarray, initial.position)
         if any(x.shape[:1] != (num_chains,) for x in jax.tree.leaves(positions)):
@@ -81,14 +81,27 @@ def first_positions(key: RandomKey, sampler: Sampler, initial: Any, number: int)
     return _positions(_chain_keys(key, number)[0], sampler.manifold, initial)
 
 
-def _check_state(state: Any, num_chains: int) -> Any:
+def _check_state(sampler: Sampler, keys: Key[Array, " chain"], state: Any, num_chains: int) -> Any:
     leaves = zip(jax.tree.leaves(state), jax.tree.leaves(shared_by_chains(state)), strict=True)
     if any(jnp.shape(x)[:1] != (num_chains,) for x, is_shared in leaves if not is_shared):
         raise ValueError(
             f"initial: a state needs a leading axis of length {num_chains}, the number of chains: give the"
             " num_chains of the run that it ends"
         )
+    if hasattr(state, "position"):
+        own = eqx.filter_eval_shape(init_chains, sampler, keys, state.position)
+        if _form(own) != _form(state):
+            raise ValueError(
+                f"initial: is a {type(state).__name__} of another sampler or estimator, from which"
+                f" {type(sampler).__name__} cannot go on: give PerChain(state.position) to start anew there"
+            )
     return jax.tree.map(jnp.asarray, state)
+
+
+def _form(state: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """What states that a sampler can go on from have in common: the structure, and the shapes."""
+    leaves, structure = jax.tree.flatten(state)
+    return structure, [jnp.shape(leaf) for leaf in leaves]
 
 
 def is_function(initial: Any) -> bool:

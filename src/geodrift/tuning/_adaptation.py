@@ -197,7 +197,7 @@ def _with_curvature(
     state = estimator.init(key, places[0])  # of one centre: a constant in the gradient has no curvature
     for number, y in enumerate(places):
         key_here = jax.random.fold_in(key, number)
-        most, fewest = extremes(*lanczos_at(key_here, estimator, flat, y, state, batch))
+        most, fewest = extremes(*lanczos_at(key_here, estimator, flat, y, state, batch)[:2])
         largest, least = max(largest, float(most)), min(least, float(fewest))
     whole = size and hasattr(estimator, "centre") and data.size
     return scales.after(2 * MEASURED * min(PRODUCTS, layout.size) * size + whole), largest, least

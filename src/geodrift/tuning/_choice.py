@@ -7,10 +7,13 @@ samplers with friction, friction C (in brackets: for the first-order samplers):
   error of a sum over all coordinates grows with m while its standard deviation grows with :math:`\sqrt m`,
   hence the fourth root [square root] of m in the limit. Not where the integrator leaves a normal law as it is
   (``"exact friction"``): there the error is that of what is not normal;
+* a kick before a reflection at a wall heats: with the slope s of log p along the wall's normal the
+  temperature rises by about :math:`k h^2 s^3 / C`, k = `WALL_HEATING` (measured of exponential laws): at most
+  `MAX_HEATING`;
 * noise of variance V that is not subtracted raises the temperature by :math:`h V / 2C` [:math:`h V / 2`]: at
   most `MAX_HEATING`;
 * noise that is subtracted may be at most `MAX_SUBTRACTED` of the injected noise, since its estimates vary;
-* :math:`C h` is at most 1.
+* :math:`C h` is at most 1, and h at most `MOST_OF_THERMOSTAT` where there is a thermostat, whose mass is 1.
 
 Otherwise friction is critical for the direction of the least curvature, :math:`C = \sqrt\mu`. Where noise
 limits the step size, the number of steps to forget that direction depends only on V and `MAX_HEATING`.
@@ -22,6 +25,8 @@ from typing import NamedTuple
 from geodrift.tuning._noise import Noise
 
 MAX_HEATING = 0.04
+WALL_HEATING = 0.16
+MOST_OF_THERMOSTAT = 0.3  # of the time in which it swings, which has no unit
 MAX_SUBTRACTED = 0.5
 
 
@@ -32,6 +37,7 @@ class Measured(NamedTuple):
     least: float  # least curvature of -log p
     dim: int  # of the manifold
     noise: Noise
+    of_walls: float = 0.0  # the most that a wall adds to the curvature, the square of a slope
 
 
 class Choice(NamedTuple):
@@ -59,6 +65,11 @@ def choose(dynamics: str, measured: Measured) -> Choice:
         # that mean is an error.
         absorbed, unaccounted = max(noise.mean - noise.stated, 0.0), noise.worst_anisotropic
     limits = {"curvature": curvature_limit(dynamics, measured)}
+    if dynamics == "thermostat":
+        limits["thermostat"] = MOST_OF_THERMOSTAT
+    if measured.of_walls > 0:
+        limits["walls"] = math.sqrt(MAX_HEATING / WALL_HEATING * math.sqrt(measured.least))
+        limits["walls"] *= measured.of_walls**-0.75
     if unaccounted > 0:
         limits["noise not subtracted"] = math.sqrt(2 * MAX_HEATING / unaccounted)
     if noise.stated_max > 0:

@@ -1,5 +1,6 @@
 """Extreme curvatures of the log density, from products of its Hessian with vectors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from geodrift.estimators import Estimator
 from geodrift.manifolds import Manifold
 
 PRODUCTS = 16
-"""Hessian-vector products of one estimate. The largest eigenvalue is right to a few percent; the smallest is
+"""Products of one estimate. The largest eigenvalue is right to a few percent; the smallest is
 too large if the Hessian has more different eigenvalues than this."""
 
 
@@ -36,19 +37,18 @@ def hessian_product(
 
 
 def lanczos(
-    key: RandomKey, estimator: Estimator, manifold: Manifold, position: Position, prepared: Any
+    key: RandomKey, manifold: Manifold, position: Position, product: Callable[[Tangent], Tangent]
 ) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
-    """The Lanczos method: the Hessian of -log p as a tridiagonal matrix in a Krylov basis.
+    """The Lanczos method: a symmetric operator as a tridiagonal matrix in a Krylov basis.
 
-    Its largest and its smallest eigenvalue come from the same few Hessian-vector products. Inner products are
-    the manifold's.
+    Its largest and its smallest eigenvalue come from the same few products. Inner products are the
+    manifold's.
 
     Args:
         key: Random key of the first vector.
-        estimator: On its manifold.
         manifold: The manifold.
         position: Where.
-        prepared: What the estimator prepared of a batch.
+        product: The operator times a tangent vector.
 
     Returns:
         The diagonal, and the off-diagonal (whose last entry is beyond the matrix).
@@ -68,7 +68,7 @@ def lanczos(
     def iteration(carry: tuple, i: Array) -> tuple[tuple, tuple]:
         basis, u = carry
         basis = jax.tree.map(lambda b, leaf: b.at[i].set(leaf), basis, u)
-        w = hessian_product(estimator, manifold, position, prepared, u)
+        w = product(u)
         alpha = inner(u, w)
         w = orthogonalised(basis, orthogonalised(basis, w))  # twice, because of rounding
         beta = jnp.sqrt(inner(w, w))

@@ -66,7 +66,7 @@ def find_trajectories(key: RandomKey, sampler: Any, starts: Position) -> Traject
         run_pilot(jax.random.fold_in(key, CHAINS + n), frame_at, jax.tree.map(lambda x, n=n: x[n], starts))
         for n in range(CHAINS)
     ]
-    largest, least = (float(np.median(values)) for values in zip(*(p.typical for p in pilots), strict=True))
+    largest, least, _ = np.median([pilot.typical for pilot in pilots], axis=0).tolist()
     dim = sampler.manifold.dim(_tree.shapes(pilots[0].positions[0]))
     time, h = TIME / math.sqrt(least), 0.5 * dim**-0.25 / math.sqrt(largest)
     positions = jax.tree.map(lambda *x: jnp.stack(x), *(pilot.positions[-1] for pilot in pilots))

@@ -73,7 +73,7 @@ def friction_in_metric(chosen: Choice, metric: Metric, pilot: Pilot) -> Choice:
     Where the eigenvalues of :math:`G^{-1}` differ, no number is critical for all directions; that for the
     geometric mean of the largest and the least is as far from both.
     """
-    position, least, h = pilot.positions[-1], pilot.typical[1], chosen.step_size
+    position, least, h = pilot.positions[-1], pilot.typical.least, chosen.step_size
     eigenvalues = _eigenvalues(metric, position)
     narrowest, widest = float(eigenvalues[0]), float(eigenvalues[-1])
     damping = min(chosen.friction * math.sqrt(widest / narrowest), 1 / h)  # of the widest direction

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from geodrift._types import Batch, Position, RandomKey, Scalar
+from geodrift import _tree
+from geodrift._types import Batch, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, composition_named, integrate
-from geodrift.manifolds import Euclidean, Manifold, Simplex, leaf_manifolds
-from geodrift.tuning._curvature import extremes, lanczos
+from geodrift.manifolds import Manifold
+from geodrift.tuning._curvature import extremes, hessian_product, lanczos
+from geodrift.tuning._width import has_width, width
 
 ROWS = 2048
 """Data in the subsample, or the batch size where that is larger."""
@@ -36,17 +38,24 @@ class Frame(NamedTuple):
     back: Callable[[Position], Position] = lambda end: end  # from these coordinates
 
 
+class Curvature(NamedTuple):
+    """Of -log p, with what the size and the walls of the space add to it; 1/length^2."""
+
+    largest: float
+    least: float
+    of_walls: float  # the most that a wall adds
+
+
 class Pilot(NamedTuple):
     """The pilot's positions and the curvatures there."""
 
     positions: list[Position]  # at the start and after each round
-    curvatures: list[tuple[float, float]]  # largest and least curvature of -log p, at each position
+    curvatures: list[Curvature]  # at each position
 
     @property
-    def typical(self) -> tuple[float, float]:
-        """Largest and least curvature: medians over the later half of the rounds."""
-        late = np.array(self.curvatures[-(_ROUNDS // 2) :])
-        return float(np.median(late[:, 0])), float(np.median(late[:, 1]))
+    def typical(self) -> Curvature:
+        """Medians over the later half of the rounds."""
+        return Curvature(*np.median(self.curvatures[-(_ROUNDS // 2) :], axis=0).tolist())
 
 
 def run_pilot(key: RandomKey, frame_at: Callable[[Position], Frame], position: Position) -> Pilot:
@@ -72,33 +81,19 @@ def run_pilot(key: RandomKey, frame_at: Callable[[Position], Frame], position: P
     return Pilot(positions, curvatures)
 
 
-def _curvature(key: RandomKey, frame: Frame) -> tuple[float, float]:
-    """Largest and least curvature where a frame starts; infinite where they are not finite."""
-    largest, least = extremes(*lanczos_at(key, *frame[:-1]))
-    if not math.isfinite(largest):
-        return math.inf, math.inf
-    floor = max(map(_floor, leaf_manifolds(frame.manifold, frame.position)))
-    return max(largest, floor), max(least, floor)
-
-
-def _floor(manifold: Manifold) -> float:
-    """What limits the step size where the density is flat: that of a normal law as wide as the space.
-
-    On a simplex that is the uniform law's variance of a number; the faces bend longer steps. Curved spaces
-    are of unit size.
-    """
-    if isinstance(manifold, Euclidean):
-        return 0.0
-    if isinstance(manifold, Simplex):
-        return manifold.n**2 * (manifold.n + 1) / (manifold.n - 1)
-    return 1.0
+def _curvature(key: RandomKey, frame: Frame) -> Curvature:
+    """Where a frame starts; infinite where it is not finite."""
+    *matrix, of_walls = lanczos_at(key, *frame[:-1])
+    largest, least = extremes(*matrix)
+    found = Curvature(largest, least, float(of_walls))
+    return found if math.isfinite(largest) else Curvature(math.inf, math.inf, math.inf)
 
 
 def _round(
-    key: RandomKey, frame_at: Callable[[Position], Frame], frame: Frame, at_start: tuple[float, float]
-) -> tuple[Frame, tuple[float, float]]:
-    """The frame at the end of a round that did not fail, and the curvatures there."""
-    largest, least = at_start
+    key: RandomKey, frame_at: Callable[[Position], Frame], frame: Frame, at_start: Curvature
+) -> tuple[Frame, Curvature]:
+    """The frame at the end of a round that did not fail, and the curvature there."""
+    largest, least, _ = at_start
     if not (math.isfinite(largest) and largest > 0):
         why = "not finite" if not math.isfinite(largest) else "flat"
         raise ValueError(
@@ -113,7 +108,7 @@ def _round(
         if valid:
             ended = frame_at(frame.back(end))
             at_end = _curvature(key_try, ended)
-            if h * math.sqrt(at_end[0]) <= _UNSTABLE:
+            if h * math.sqrt(at_end.largest) <= _UNSTABLE:
                 return ended, at_end
         h /= 3
     raise ValueError(
@@ -130,10 +125,22 @@ def lanczos_at(
     position: Position,
     estimator_state: Any,
     batch: Batch,
-) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
-    """`lanczos` with the gradient of a batch, compiled."""
+) -> tuple[Float[Array, " products"], Float[Array, " products"], Float[Array, ""]]:
+    """`lanczos` of the curvature of -log p, with the gradient of a batch, compiled.
+
+    What the size and the walls of the space add is included; the last number is the most that a wall adds.
+    """
     prepared, _ = estimator.prepare(key, estimator_state, position, batch)
-    return lanczos(key, estimator, manifold, position, prepared)
+
+    def curvature(u: Tangent) -> Tangent:
+        return hessian_product(estimator, manifold, position, prepared, u)
+
+    if not has_width(manifold, position):
+        return *lanczos(key, manifold, position, curvature), jnp.zeros(())
+    gradient = manifold.riemannian_gradient(position, estimator.gradient(position, prepared))
+    of_width, of_walls = width(manifold, position, gradient)
+    matrix = lanczos(key, manifold, position, lambda u: _tree.add(curvature(u), of_width(u)))
+    return *matrix, of_walls
 
 
 @eqx.filter_jit

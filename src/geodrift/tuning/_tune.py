@@ -19,7 +19,7 @@ from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_
 from geodrift.tuning._exact_kernel import CHAINS, Trajectories, find_trajectories
 from geodrift.tuning._metric_frame import friction_in_metric, measure_in_metric
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
-from geodrift.tuning._pilot import ROWS, Frame, Pilot, run_pilot
+from geodrift.tuning._pilot import ROWS, Curvature, Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._recipe_step import recipe_step
 from geodrift.tuning._tuned import Tuned
@@ -48,6 +48,10 @@ def tune(
       samplers :math:`h \lambda \le \min(0.08, 0.3/\sqrt m)`;
     * the noise that is not subtracted raises the temperature by :math:`h V / 2 C \le 0.04`;
     * :math:`C \ge \sqrt\mu` and :math:`C h \le 1`.
+
+    Where the space is bounded, its size and its walls count as curvature: with s the slope of the log density
+    along the normal of a wall and d the distance to it, the wall as :math:`\min(s^2, (4/d)^2)`. Reflections
+    there may heat by as much as noise may: :math:`0.16 h^2 s^3 / C \le 0.04`.
 
     For a sampler in a metric G all of these are measured in coordinates in which G is 1. The friction of
     `SGRHMC` acts as :math:`C G^{-1}`: it is critical for the geometric mean of the eigenvalues' extremes.
@@ -90,7 +94,7 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num
         pilot, noises = _on_manifold(key, sampler, data, initial)
     else:
         pilot, noises = measure_in_metric(key, sampler, data, initial)
-    measured, batch_size = Measured(*pilot.typical, dim, noises[1]), None
+    measured, batch_size = _measured(pilot.typical, dim, noises[1]), None
     if data.smaller:
         batch_size = smallest_batch(dynamics, measured, data)
         noises = tuple(noise.times(data.factor(batch_size)) for noise in noises)
@@ -98,7 +102,7 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num
     chosen = choose(dynamics, measured)
     if isinstance(sampler, SGRHMC):
         chosen = friction_in_metric(chosen, sampler.metric, pilot)
-    start = safe_start(dynamics, chosen, Measured(*pilot.curvatures[0], dim, noises[0]))
+    start = safe_start(dynamics, chosen, _measured(pilot.curvatures[0], dim, noises[0]))
     growth_steps = max(num_warmup // 2, 0)
     grows = start < 0.9 * chosen.step_size and growth_steps > 0
     final = chosen.step_size if grows or start >= 0.9 * chosen.step_size else start
@@ -114,6 +118,10 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num
         reason=_reason(chosen, measured),
         batch_size=batch_size,
     )
+
+
+def _measured(curvature: Curvature, dim: int, noise: Noise) -> Measured:
+    return Measured(curvature.largest, curvature.least, dim, noise, curvature.of_walls)
 
 
 def _on_manifold(

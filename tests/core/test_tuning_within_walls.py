@@ -1,0 +1,107 @@
+"""Steps that the pilot chooses within walls, where a density without curvature has a width all the same."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import geodrift as gd
+from cases import KEY
+from core.test_tuning import SHORT, assert_within_the_bars
+from geodrift.estimators import Full
+from geodrift.manifolds import Ball, Box, Euclidean, HalfSpaces, Ordered, PositiveOrthant, Product, Simplex
+from geodrift.samplers import GSGNHT, SGGMC, SGLD
+
+KINDS = [SGGMC, pytest.param(GSGNHT, marks=pytest.mark.slow), pytest.param(SGLD, marks=pytest.mark.slow)]
+
+
+STEPS = {SGGMC: 8, GSGNHT: 40, SGLD: 60}
+
+
+def draws_of(kind, manifold, log_density, initial=None):
+    sampler = kind(Full(log_density), manifold, step_size=None, num_steps=STEPS[kind])
+    return gd.sample(KEY, sampler, initial=initial, **SHORT)
+
+
+def on_a_line(log_density, grid):
+    """Mean and standard deviation of a law, by sums over a grid."""
+    weights = np.exp(log_density(grid))
+    mean = np.average(grid, weights=weights)
+    return mean, np.sqrt(np.average((grid - mean) ** 2, weights=weights))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rate", [0.01, 1.0, 300.0])
+def test_an_exponential_law_of_any_unit(kind, rate):
+    """From a start at 20 times the mean."""
+    if kind is GSGNHT and rate < 1:
+        pytest.skip("the thermostat has a unit of time, and takes long where 1 is a short one")
+    rates = rate * jnp.array([1.0, 2.0])
+    draws = draws_of(kind, PositiveOrthant(2), lambda x: -jnp.sum(rates * x), 20 / rates)
+    mean = 1 / np.asarray(rates)
+    assert_within_the_bars(draws.position, mean, mean)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("slope", [0.0, 2.0, 5.0])
+def test_an_exponential_law_in_a_box(kind, slope):
+    box = Box(jnp.zeros(2), jnp.array([1.0, 4.0]))
+    draws = draws_of(kind, box, lambda x: -slope * x[0])
+    grid = (np.arange(200_000) + 0.5) / 200_000
+    mean, sd = on_a_line(lambda x: -slope * x, grid)
+    assert_within_the_bars(draws.position, [mean, 2.0], [sd, 4 / np.sqrt(12)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("slope", [0.0, 4.0, 50.0])
+def test_a_slope_in_a_ball(kind, slope):
+    draws = draws_of(kind, Ball(3), lambda x: slope * x[0])
+    grid = np.linspace(-1, 1, 200_001)[1:-1]
+    mean, sd = on_a_line(lambda x: slope * x + np.log(1 - x**2), grid)
+    assert_within_the_bars(draws.position[..., :1], mean, sd)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slope_on_a_simplex(kind):
+    draws = draws_of(kind, Simplex(3), lambda x: 3 * x[0] - 2 * x[1])
+    x, y = np.meshgrid(*2 * [(np.arange(2000) + 0.5) / 2000])
+    inside = x + y < 1
+    points = np.stack([x[inside], y[inside]], axis=1)
+    weights = np.exp(3 * points[:, 0] - 2 * points[:, 1])
+    mean = np.average(points, axis=0, weights=weights)
+    sd = np.sqrt(np.average((points - mean) ** 2, axis=0, weights=weights))
+    assert_within_the_bars(draws.position[..., :2], mean, sd)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_spaces_with_a_slope(kind):
+    """exp(-20 x) on the triangle 0 < y < x < 1, of which the marginal law of x is x exp(-20 x)."""
+    triangle = HalfSpaces([[0.0, -1.0], [-1.0, 1.0], [1.0, 0.0]], [0.0, 0.0, 1.0])
+    draws = draws_of(kind, triangle, lambda x: -20 * x[0])
+    grid = (np.arange(200_000) + 0.5) / 200_000
+    mean, sd = on_a_line(lambda x: np.log(x) - 20 * x, grid)
+    assert_within_the_bars(draws.position[..., :1], mean, sd)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ordered_numbers_that_are_pressed_together(kind):
+    """Their gap has the exponential law of rate 30, their mean a normal one."""
+    draws = draws_of(kind, Ordered(2), lambda x: -30 * (x[1] - x[0]) - 8 * jnp.sum(x) ** 2)
+    low, high = np.moveaxis(np.asarray(draws.position), -1, 0)
+    assert_within_the_bars(np.stack([high - low, low + high], axis=-1), [1 / 30, 0], [1 / 30, 0.25])
+
+
+def test_walls_that_are_far_from_the_mass_change_little():
+    """The step of a normal law on R^n, where the walls are ten standard deviations away."""
+
+    def log_density(x):
+        return -0.5 * jnp.sum((x - 10) ** 2)
+
+    free = draws_of(SGGMC, Euclidean(2), log_density, jnp.full(2, 9.0)).tuned
+    walled = draws_of(SGGMC, PositiveOrthant(2), log_density, jnp.full(2, 9.0)).tuned
+    assert 0.8 * free.step_size < walled.step_size <= free.step_size
+
+
+def test_a_narrow_space_beside_a_wide_one_leaves_it_its_friction():
+    both = Product({"narrow": Box(jnp.zeros(1), jnp.ones(1)), "wide": Euclidean(1)})
+    tuned = draws_of(SGGMC, both, lambda x: -0.5 * jnp.sum((x["wide"] / 10) ** 2)).tuned
+    assert tuned.friction == pytest.approx(0.1, rel=0.05)
