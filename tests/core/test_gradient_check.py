@@ -19,6 +19,7 @@ from geodrift.manifolds import (
     Box,
     Euclidean,
     HalfSpaces,
+    Hyperbolic,
     Ordered,
     PositiveOrthant,
     Product,
@@ -203,15 +204,35 @@ def test_draws_within_walls_of_another_density_are_told(region):
     assert any("mean" in told for told in found.warnings)
 
 
+CONCENTRATIONS = jnp.array([0.05, 0.5, 4.0, 300.0])
+
+
+def angles_density(x):
+    return jnp.sum(CONCENTRATIONS * jnp.cos(x - 1.0))
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.0, 1.5])
+def test_angles(factor):
+    """Draws of other concentrations have another variance by their ratio, where they are concentrated."""
+    kappa = factor * np.array(CONCENTRATIONS)
+    x = np.random.default_rng(3).vonmises(1.0, kappa, size=(CHAINS, DRAWS, 4))
+    found = checked(Torus(4), angles_density, jnp.asarray(x, jnp.float32))
+    if factor == 1.0:
+        assert_passes(found)
+    else:
+        assert abs(found.variance - 1 / factor) < 4 * found.variance_error
+        assert found.warnings
+
+
 def test_leaves_without_identities_are_left_out():
-    manifold = Product({"a": Sphere(3), "b": Torus(1)})
+    manifold = Product({"a": Sphere(3), "b": Hyperbolic(2)})
 
     def draw(key):
         one, other = jax.random.split(key)
-        return {"a": Sphere(3).random_point(one), "b": Torus(1).random_point(other)}
+        return {"a": Sphere(3).random_point(one), "b": Hyperbolic(2).random_point(other)}
 
     assert_passes(checked(manifold, lambda p: 0.0 * jnp.sum(p["a"]), many(draw)))
-    assert checked(Torus(1), lambda b: 0.0 * jnp.sum(b), many(lambda k: draw(k)["b"])) is None
+    assert checked(Hyperbolic(2), lambda b: 0.0 * jnp.sum(b), many(lambda k: draw(k)["b"])) is None
 
 
 @pytest.mark.parametrize("kind", [Minibatch, ControlVariate])

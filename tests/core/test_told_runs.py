@@ -49,4 +49,4 @@ def test_signs_of_points_of_a_lifted_simplex_are_no_mode():
     start = gd.PerChain(manifold.project(signs))
     draws = gd.sample(jax.random.key(0), sampler, num_draws=500, num_warmup=50, num_chains=4, initial=start)
     assert draws.report.rhat < 1.02
-    assert gd.diagnostics.rhat(draws.position).max() > 2
+    assert gd.diagnostics.rhat(draws.position).max() > 1.5

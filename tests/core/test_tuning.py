@@ -178,6 +178,20 @@ def test_von_mises_fisher(kind, d, noise_variance, settings):
 
 
 @pytest.mark.slow
+def test_a_thermostat_does_not_keep_the_heat_of_a_far_start():
+    """Its time of relaxation is some hundred draws here, and a uniform point is 5,000 too high in energy."""
+    kappa = 5000.0
+    sampler = make(GSGNHT, gd.estimators.Full(lambda x: kappa * x[0]), Sphere(4), 5)
+    draws = gd.sample(KEY, sampler, **SHORT).position
+    depth = np.arange(0.5, 20_000) / 20_000 * 0.01  # 1 - x_0
+    weights = np.exp(-kappa * depth) * np.sqrt(depth * (2 - depth))
+    mean = np.average(depth, weights=weights)
+    sd = np.sqrt(np.average((depth - mean) ** 2, weights=weights))
+    across = np.sqrt(np.average(depth * (2 - depth), weights=weights) / 3)
+    seen = np.stack([1.0 - draws[..., 0].astype(float), draws[..., 1]], axis=-1)
+    assert_within_the_bars(seen, [mean, 0.0], [sd, across])
+
+
 def test_trajectories_on_a_sphere(capsys):
     """A concentration of 400 in 20 dimensions; also beside a flat part four times as wide as it is narrow."""
     d, kappa = 20, 400.0

@@ -8,7 +8,7 @@ the tangent space, m the mean and a unit vector a,
 * :math:`F = (a \cdot (x - m)) P a` tells the error of the variance along a: on R^n, of a normal law,
   :math:`-E[F \cdot \nabla \log p]` is the draws' variance over the target's.
 
-On manifolds with edges the fields vanish there (`_edged_part`).
+On manifolds with edges the fields vanish there (`_edged_part`), of angles they are periodic (`_angles_part`).
 
 Gradients of minibatches serve as well as exact ones, if their batches are not those that moved the chain.
 """
@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 
 from geodrift._convergence import ess
 from geodrift._types import Position, RandomKey
+from geodrift.driver._angles_part import AnglesPart
 from geodrift.driver._closed_part import ClosedPart
 from geodrift.driver._edged_part import EdgedPart
 from geodrift.driver._position_part import PositionPart
@@ -99,7 +100,7 @@ def gradient_check(
         None where the target's gradients are not to be had, or no part of the position is on a manifold whose
         identities are known.
     """
-    kinds = ClosedPart, EdgedPart
+    kinds = ClosedPart, EdgedPart, AnglesPart
     parts = [part for kind in kinds if (part := kind.of(sampler.manifold, position)).size]
     if not 0 < sum(part.size for part in parts) <= MOST_DIMENSIONS:
         return None

@@ -6,11 +6,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Float, PyTree
 
 from geodrift import _tree
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
+from geodrift.estimators._affine import Layout
 from geodrift.recipe import Recipe
 from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD, SGRHMC
 from geodrift.samplers._langevin import is_flat
@@ -83,15 +84,23 @@ def tune(
 
 
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int) -> Tuned:
-    """`tune` on data given as a `PilotData`; without a Metropolis test the first start alone is used."""
+    """`tune` on data given as a `PilotData`.
+
+    Without a Metropolis test or a thermostat the first start alone is used. A thermostat takes up what heat a
+    far start brings, and gives it off in the time of its relaxation only: its chains start where pilots end.
+    """
     if isinstance(sampler, Recipe):
         return recipe_step(key, sampler, data, starts)
     if isinstance(sampler, GMC | RMHMC):
         return _of_trajectories(type(sampler).__name__, find_trajectories(key, sampler, starts))
     initial = jax.tree.map(lambda x: x[0], starts)
     dynamics, dim = dynamics_of(sampler), sampler.manifold.dim(_tree.shapes(initial))
+    begins = None
     if getattr(sampler, "metric", None) is None:
-        pilot, noises = _on_manifold(key, sampler, data, initial)
+        pilots, noises = _on_manifold(key, sampler, data, starts, CHAINS if dynamics == "thermostat" else 1)
+        pilot = pilots[0]
+        if dynamics == "thermostat":
+            begins = _flat([pilot.positions[-1] for pilot in pilots])
     else:
         pilot, noises = measure_in_metric(key, sampler, data, initial)
     measured, batch_size = _measured(pilot.typical, dim, noises[1]), None
@@ -117,6 +126,7 @@ def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num
         noise_variance=measured.noise.mean,
         reason=_reason(chosen, measured),
         batch_size=batch_size,
+        starts=begins,
     )
 
 
@@ -124,25 +134,40 @@ def _measured(curvature: Curvature, dim: int, noise: Noise) -> Measured:
     return Measured(curvature.largest, curvature.least, dim, noise, curvature.of_walls)
 
 
+def _flat(positions: list[Position]) -> Float[np.ndarray, "position d"]:
+    """Numbers of positions, leaf after leaf."""
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), *positions)
+    return Layout.of(positions[0]).numbers(stacked)
+
+
 def _on_manifold(
-    key: RandomKey, sampler: Any, data: PilotData, initial: Position
-) -> tuple[Pilot, tuple[Noise, Noise]]:
-    """The pilot, and the noise at its start and at its end."""
+    key: RandomKey, sampler: Any, data: PilotData, starts: Position, number: int
+) -> tuple[list[Pilot], tuple[Noise, Noise]]:
+    """A pilot from each of the first starts, and the noise at the start and at the end of the first."""
     manifold, estimator = sampler.manifold, sampler.estimator.on(sampler.manifold)
     key_init, key_rows, key_pilot, key_noise = jax.random.split(key, 4)
+    initial = jax.tree.map(lambda x: x[0], starts)
     state = estimator.init(key_init, initial)
     batch = data.rows(key_rows, 1, min(data.size, max(ROWS, data.batch_size or 0)))
     batch = jax.tree.map(lambda a: a[0], batch)
-    pilot = run_pilot(key_pilot, lambda x: Frame(estimator, manifold, x, state, batch), initial)
+    pilots = [
+        run_pilot(
+            key_pilot if which == 0 else jax.random.fold_in(key_pilot, which),
+            lambda x: Frame(estimator, manifold, x, state, batch),
+            jax.tree.map(lambda x, which=which: x[which], starts),
+        )
+        for which in range(number)
+    ]
+    pilot = pilots[0]
     if not data.noisy:
-        return pilot, (NO_NOISE, NO_NOISE)
+        return pilots, (NO_NOISE, NO_NOISE)
     key_start, key_centre, key_end = jax.random.split(key_noise, 3)
     at_start = measure_noise(key_start, estimator, manifold, pilot.positions[0], state, data)
     if not _has_fixed_centre(estimator):
         # During the run the estimator's state follows the chain: here it is that of an earlier position.
         state = estimator.init(key_centre, pilot.positions[-2])
     at_end = measure_noise(key_end, estimator, manifold, pilot.positions[-1], state, data)
-    return pilot, (at_start, at_end)
+    return pilots, (at_start, at_end)
 
 
 def _of_trajectories(sampler: str, found: Trajectories) -> Tuned:

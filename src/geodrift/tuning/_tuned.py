@@ -40,8 +40,9 @@ class Tuned(eqx.Module):
     batch_size: int | None = eqx.field(static=True, default=None)
     """B, where it was to be chosen."""
     starts: Float[np.ndarray, "starts d"] | None = None
-    """Positions within the mass, of a sampler with a Metropolis test or a recipe: chain c starts at number c,
-    and after the last begins the first again. None: chains start where they are told to."""
+    """Positions within the mass, of a sampler with a Metropolis test or a thermostat, or of a recipe: chain c
+    starts at number c, and after the last begins the first again. None: chains start where they are told
+    to."""
 
     def apply(self, sampler: Any) -> Any:
         """The sampler with these numbers."""
