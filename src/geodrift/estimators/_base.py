@@ -7,6 +7,7 @@ import equinox as eqx
 
 from geodrift._types import Batch, NoiseVariance, Position, RandomKey, Tangent
 from geodrift.estimators._affine import Affine
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Manifold
 
 
@@ -52,7 +53,7 @@ class Estimator(eqx.Module):
         del manifold
         return self
 
-    def in_coordinates(self, affine: Affine) -> "Estimator":
+    def in_coordinates(self, affine: Affine | LeafScales) -> "Estimator":
         """The same target for coordinates of R^n: what it is given as positions are then coordinates.
 
         Raises:

@@ -23,6 +23,7 @@ from geodrift._types import (
 from geodrift._whole import whole
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._batch_rows import data_length
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import (
     Fisher,
@@ -167,9 +168,12 @@ class ControlVariate(LikelihoodEstimator):
         here, there = (self.per_datum_gradients(x, batch) for x in (position, state.centre))
         return _tree.sub(here, there)
 
-    def in_coordinates(self, affine: Affine) -> "ControlVariate":
-        """The same for coordinates of R^n; without a centre, that of the coordinates."""
-        centre = jnp.zeros_like(affine.centre) if self.centre is None else affine.coordinates(self.centre)
+    def in_coordinates(self, affine: Affine | LeafScales) -> "ControlVariate":
+        """The same for coordinates; of R^n without a centre, that of the coordinates."""
+        if self.centre is not None:
+            centre = affine.coordinates(self.centre)
+        else:
+            centre = jnp.zeros_like(affine.centre) if isinstance(affine, Affine) else None
         return super().in_coordinates(affine)._replace(centre=centre)
 
     @property

@@ -11,6 +11,7 @@ from geodrift._types import Batch, LogDensity, Position, RandomKey, Scalar, Tang
 from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 from geodrift.estimators._functions import called, check_function, one_number
+from geodrift.estimators._leaf_scales import LeafScales
 
 
 def _with_jax_arrays(function: LogDensity) -> LogDensity:
@@ -33,7 +34,7 @@ class Full(Estimator):
     takes_data: ClassVar[bool] = False
 
     log_density: LogDensity = eqx.field(converter=_with_jax_arrays)
-    affine: Affine | None = eqx.field(default=None, kw_only=True)
+    affine: Affine | LeafScales | None = eqx.field(default=None, kw_only=True)
 
     def __check_init__(self) -> None:
         check_function("log_density", self.log_density)
@@ -59,7 +60,7 @@ class Full(Estimator):
         """The log density, and its gradient in ambient coordinates."""
         return jax.value_and_grad(self.value)(position)
 
-    def in_coordinates(self, affine: Affine) -> "Full":
+    def in_coordinates(self, affine: Affine | LeafScales) -> "Full":
         """The same log density as a function of coordinates."""
         return Full(self.log_density, affine=affine)
 

@@ -14,6 +14,7 @@ from geodrift.estimators._affine import Affine
 from geodrift.estimators._base import Estimator
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._functions import called, check_function, one_number
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.estimators._noise import Fisher, fisher_variance
 from geodrift.manifolds import Manifold
 
@@ -37,7 +38,7 @@ class LikelihoodEstimator(Estimator):
     manifold: Manifold
     data_size: int = eqx.field(static=True)
     # Positions are coordinates of these; set by `in_coordinates`.
-    affine: Affine | None = eqx.field(default=None, kw_only=True)
+    affine: Affine | LeafScales | None = eqx.field(default=None, kw_only=True)
 
     takes_rows: ClassVar[bool] = False
     """Whether batches must be `Rows`; `geodrift.sample` makes them from plain data."""
@@ -98,7 +99,7 @@ class LikelihoodEstimator(Estimator):
         """
         return one_number("log_prior", called("log_prior", self.log_prior, self._position(position)))
 
-    def in_coordinates(self: _Kind, affine: Affine) -> _Kind:
+    def in_coordinates(self: _Kind, affine: Affine | LeafScales) -> _Kind:
         """The same target for coordinates of R^n.
 
         Raises:

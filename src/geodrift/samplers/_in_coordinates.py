@@ -1,4 +1,4 @@
-"""A sampler of R^n that moves in affine coordinates, and stores positions."""
+"""A sampler that moves in affine coordinates, and stores positions."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from geodrift._types import Batch, Count, Position, RandomKey, Shared
 from geodrift.estimators._affine import Affine
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Euclidean, Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position
 
@@ -23,19 +24,19 @@ class InCoordinatesState(NamedTuple):
 
 
 class InCoordinates(Sampler):
-    """Moves another sampler in coordinates y of positions ``centre + factor y``.
+    """Moves another sampler in coordinates y of positions ``centre + factor y``, or in other units of leaves.
 
-    The law of the positions is the target's: the Jacobian of an affine map is constant. What a step reports,
+    The law of the positions is the target's: the Jacobian of such a map is constant. What a step reports,
     such as its gradient's norm, is that of the coordinates.
 
     Args:
         moving: The sampler in coordinates; its estimator has this map.
         affine: The map.
-        manifold: Of the positions, R^n or products of it.
+        manifold: Of the positions; R^n or products of it, but for units of leaves.
     """
 
     moving: Any
-    affine: Affine
+    affine: Affine | LeafScales
     manifold: Manifold
 
     @property

@@ -23,6 +23,7 @@ from geodrift.tuning._adapted import Adapted
 from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import Measured, choose
 from geodrift.tuning._curvature import PRODUCTS, extremes
+from geodrift.tuning._dynamics import dynamics_of
 from geodrift.tuning._many_dimensions import scales_by_scaled_windows
 from geodrift.tuning._many_dimensions_of_data import scales_by_scaled_parts
 from geodrift.tuning._noise import NO_NOISE, Noise, gradients_measured, measure_noise
@@ -31,7 +32,6 @@ from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._posterior_noise import has_posterior_noise, posterior_noise
 from geodrift.tuning._scales import Scales, scales_by_windows
 from geodrift.tuning._scales_of_data import scales_by_parts
-from geodrift.tuning._tune import dynamics_of
 from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
 
 DENSE = 2048  # dimensions up to which there is a matrix of all pairs

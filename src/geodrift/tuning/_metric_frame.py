@@ -14,17 +14,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, RandomKey
-from geodrift.estimators import Estimator, Full
+from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
-from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import Metric
 from geodrift.samplers import SGRHMC
 from geodrift.tuning._choice import Choice
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
-from geodrift.tuning._pilot import ROWS, Frame, Pilot, run_pilot
+from geodrift.tuning._pilot import Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._whole_density import WholeDensity
+from geodrift.tuning._whole_target import whole_target
 
 MOST_DIMENSIONS = 2048  # of which a matrix of all pairs is made
 MOST_DAMPING = 0.2  # in one step of SGRHMC in a dense metric, where variances are 1% too small then
@@ -56,7 +55,7 @@ def measure_in_metric(
     """
     key_rows, key_pilot, key_start, key_end = jax.random.split(key, 4)
     initial, _ = sampler.metric.reflect(initial)  # a start may be outside the metric's chart
-    target = _without_noise(key_rows, sampler.estimator, data)
+    target = whole_target(key_rows, sampler.estimator, data)
     pilot = run_pilot(key_pilot, lambda x: frame_in_metric(target, sampler.metric, x), initial)
     if not data.noisy:
         return pilot, (NO_NOISE, NO_NOISE)
@@ -110,19 +109,6 @@ def _noise_at(key: RandomKey, sampler: Any, position: Position, data: PilotData)
     flat, origin = Euclidean(chart.layout.size), jnp.zeros_like(chart.centre)
     estimator = sampler.estimator.in_coordinates(chart).on(flat)
     return measure_noise(key, estimator, flat, origin, estimator.init(key, origin), data)
-
-
-def _without_noise(key: RandomKey, estimator: Estimator, data: PilotData) -> Full:
-    """The target, or that of some rows of the data, which stand for all."""
-    if isinstance(estimator, LikelihoodEstimator) and data.size:
-        size = min(data.size, max(ROWS, data.batch_size or 0))
-        rows = jax.tree.map(lambda a: a[0], data.rows(key, 1, size))
-        return Full(WholeDensity(estimator, rows, data.size / size).value)
-    if isinstance(estimator, Full):
-        return estimator
-    raise ValueError(
-        f"step_size = None: there is no rule for {type(estimator).__name__} in a metric; give a step size"
-    )
 
 
 def _eigenvalues(metric: Metric, position: Position) -> Float[np.ndarray, " d"]:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 
 from geodrift import _tree
 from geodrift._types import Batch, Position, RandomKey, Scalar, Tangent
-from geodrift.estimators import Estimator
+from geodrift.estimators import Estimator, Full
 from geodrift.integrators import Phase, composition_named, integrate
 from geodrift.manifolds import Manifold
 from geodrift.tuning._curvature import extremes, hessian_product, lanczos
@@ -132,15 +132,38 @@ def lanczos_at(
     """
     prepared, _ = estimator.prepare(key, estimator_state, position, batch)
 
+    product, of_walls = _curvature_product(estimator, manifold, position, prepared)
+    return *lanczos(key, manifold, position, product), of_walls
+
+
+@eqx.filter_jit
+def leaf_lanczos_at(
+    key: RandomKey, target: Full, manifold: Manifold, position: Position, chosen: Bool[Array, " leaf"]
+) -> tuple[Float[Array, " products"], Float[Array, " products"]]:
+    """As `lanczos_at`, of the curvature among the vectors of the chosen leaves."""
+    product, _ = _curvature_product(target, manifold, position, ())
+
+    def alone(u: Tangent) -> Tangent:
+        leaves, structure = jax.tree.flatten(u)
+        kept = [jnp.where(chosen[i], leaf, 0) for i, leaf in enumerate(leaves)]
+        return jax.tree.unflatten(structure, kept)
+
+    return lanczos(key, manifold, position, lambda u: alone(product(alone(u))))
+
+
+def _curvature_product(
+    estimator: Estimator, manifold: Manifold, position: Position, prepared: Any
+) -> tuple[Callable[[Tangent], Tangent], Float[Array, ""]]:
+    """The curvature times a tangent vector, and the most that a wall adds to it."""
+
     def curvature(u: Tangent) -> Tangent:
         return hessian_product(estimator, manifold, position, prepared, u)
 
     if not has_width(manifold, position):
-        return *lanczos(key, manifold, position, curvature), jnp.zeros(())
+        return curvature, jnp.zeros(())
     gradient = manifold.riemannian_gradient(position, estimator.gradient(position, prepared))
     of_width, of_walls = width(manifold, position, gradient)
-    matrix = lanczos(key, manifold, position, lambda u: _tree.add(curvature(u), of_width(u)))
-    return *matrix, of_walls
+    return lambda u: _tree.add(curvature(u), of_width(u)), of_walls
 
 
 @eqx.filter_jit

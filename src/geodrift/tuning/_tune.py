@@ -1,5 +1,6 @@
 """Step size and friction from a pilot: what `geodrift.sample` does for ``step_size=None``."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,19 +14,18 @@ from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.estimators._affine import Layout
 from geodrift.recipe import Recipe
-from geodrift.samplers import GMC, GSGNHT, RMHMC, SGGMC, SGLD, SGRHMC
-from geodrift.samplers._langevin import is_flat
+from geodrift.samplers import GMC, RMHMC, SGRHMC
 from geodrift.tuning._batch_size import smallest_batch
 from geodrift.tuning._choice import MAX_HEATING, Choice, Measured, choose, safe_start
+from geodrift.tuning._dynamics import dynamics_of
 from geodrift.tuning._exact_kernel import CHAINS, Trajectories, find_trajectories
+from geodrift.tuning._leaf_units import leaf_units
 from geodrift.tuning._metric_frame import friction_in_metric, measure_in_metric
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import ROWS, Curvature, Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
 from geodrift.tuning._recipe_step import recipe_step
 from geodrift.tuning._tuned import Tuned
-
-EXACT_FOR_NORMALS = ("ABOBA", "BAOAB")  # compositions that leave the positions of a normal law as they are
 
 
 def tune(
@@ -69,6 +69,9 @@ def tune(
         num_warmup: Steps of the run's warm-up. Where the curvature or the noise is larger at the start than
             in the bulk, the step size starts smaller and grows during the first half of the warm-up.
 
+    Of a product that has parts of R^n, of positive or of ordered numbers beside others, these are measured in
+    units in which one step size suits all parts (``tuned.units``).
+
     Returns:
         The choice; ``tuned.apply(sampler)`` is the sampler to run.
 
@@ -84,11 +87,30 @@ def tune(
 
 
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int) -> Tuned:
-    """`tune` on data given as a `PilotData`.
+    """`tune` on data given as a `PilotData`, and units for the leaves of a product.
 
     Without a Metropolis test or a thermostat the first start alone is used. A thermostat takes up what heat a
     far start brings, and gives it off in the time of its relaxation only: its chains start where pilots end.
     """
+    if isinstance(sampler, Recipe) or getattr(sampler, "metric", None) is not None:
+        return _tune_in_own_units(key, sampler, data, starts, num_warmup)
+    if not isinstance(sampler, GMC):
+        dynamics_of(sampler)  # refuses what there is no rule for
+    initial = jax.tree.map(lambda x: x[0], starts)
+    scales = leaf_units(jax.random.fold_in(key, 1), sampler, data, initial)
+    if scales is None:
+        return _tune_in_own_units(key, sampler, data, starts, num_warmup)
+    scaled = dataclasses.replace(sampler, estimator=sampler.estimator.in_coordinates(scales))
+    found = _tune_in_own_units(key, scaled, data, scales.coordinates(starts), num_warmup)
+    begins, layout = found.starts, Layout.of(initial)
+    if begins is not None:
+        begins = layout.numbers(scales(layout.positions(begins, len(begins))))
+    return dataclasses.replace(found, units=tuple(map(float, scales.units)), starts=begins)
+
+
+def _tune_in_own_units(
+    key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int
+) -> Tuned:
     if isinstance(sampler, Recipe):
         return recipe_step(key, sampler, data, starts)
     if isinstance(sampler, GMC | RMHMC):
@@ -183,33 +205,6 @@ def _of_trajectories(sampler: str, found: Trajectories) -> Tuned:
         reason=f"acceptance {found.acceptance:.2f} (curvature up to {found.largest:.3g})",
         num_steps=found.num_steps,
         starts=found.starts,
-    )
-
-
-def dynamics_of(sampler: Any) -> str:
-    """The kind of the sampler's dynamics, by the names of `choose`.
-
-    Raises:
-        ValueError: There is no rule for this sampler.
-    """
-    friction = getattr(sampler, "friction", None)
-    if friction is not None and not (friction.ndim == 0 and float(friction) == 1.0):
-        raise ValueError(
-            f"friction = {np.asarray(friction)} with step_size = None: the pilot chooses both; leave friction"
-            " out, or give a step size"
-        )
-    if isinstance(sampler, GSGNHT):
-        return "thermostat"
-    if isinstance(sampler, SGGMC):
-        exact = is_flat(sampler.manifold) and sampler.composition in EXACT_FOR_NORMALS
-        return "exact friction" if exact else "friction"
-    if isinstance(sampler, SGRHMC):
-        return "friction"
-    if isinstance(sampler, SGLD):
-        return "first-order"
-    raise ValueError(
-        f"step_size = None: there is no rule for {type(sampler).__name__}; give a step size, or take GMC,"
-        " RMHMC, SGGMC, GSGNHT, SGRHMC, SGLD or a Recipe"
     )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from geodrift._tree import as_float_arrays
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.recipe import Recipe
+from geodrift.samplers._in_coordinates import InCoordinates
 from geodrift.schedules import Jittered, WarmUp
 from geodrift.tuning._windows import JITTER
 
@@ -44,6 +46,9 @@ class Tuned(eqx.Module):
     starts at number c, and after the last begins the first again. None: chains start where they are told
     to."""
 
+    units: tuple[float, ...] | None = eqx.field(static=True, default=None)
+    """Units of a product's leaves in which the step size is meant; None: each leaf's own."""
+
     def apply(self, sampler: Any) -> Any:
         """The sampler with these numbers."""
         step: Any = self.step_size
@@ -55,18 +60,28 @@ class Tuned(eqx.Module):
             return sampler.with_step_size(step)
         chosen = {"friction": self.friction, "num_steps": self.num_steps}
         chosen = {name: value for name, value in chosen.items() if value is not None}
-        return dataclasses.replace(sampler, step_size=step, **chosen)
+        if self.units is None:
+            return dataclasses.replace(sampler, step_size=step, **chosen)
+        scales = LeafScales(as_float_arrays(self.units))
+        chosen["estimator"] = sampler.estimator.in_coordinates(scales)
+        moving = dataclasses.replace(sampler, step_size=step, **chosen)
+        return InCoordinates(moving, scales, sampler.manifold)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields, for JSON; `from_dict` is the inverse."""
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return found | {"starts": None if self.starts is None else self.starts.tolist()}
+        lists = {
+            "starts": None if self.starts is None else self.starts.tolist(),
+            "units": None if self.units is None else list(self.units),
+        }
+        return found | lists
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "Tuned":
         """The record of these fields."""
-        starts = told.get("starts")
-        return cls(**told | {"starts": None if starts is None else np.array(starts)})
+        starts, units = told.get("starts"), told.get("units")
+        arrays = {"starts": None if starts is None else np.array(starts)}
+        return cls(**told | arrays | {"units": None if units is None else tuple(units)})
 
     def __str__(self) -> str:
         friction = "" if self.friction is None else f", friction {self.friction:.3g}"
@@ -74,6 +89,8 @@ class Tuned(eqx.Module):
             friction = f", num_steps {self.num_steps}"
         if self.batch_size is not None:
             friction += f", batch_size {self.batch_size}"
+        if self.units is not None:
+            friction += f" in units of {', '.join(f'{unit:.3g}' for unit in self.units)} for the leaves"
         return (
             f"{self.sampler}: step_size {self.step_size:.3g}{friction}; {self.reason}; the widest direction"
             f" is forgotten in about {self.relaxation:.0f} inner steps"
