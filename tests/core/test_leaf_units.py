@@ -14,7 +14,6 @@ from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 from geodrift.tuning import Tuned, tune
 
 STEPS = {SGGMC: 8, GSGNHT: 20, SGLD: 40}
-KINDS = [GMC, SGGMC, pytest.param(GSGNHT, marks=pytest.mark.slow), pytest.param(SGLD, marks=pytest.mark.slow)]
 BOTH = Product({"a": Sphere(3), "b": Euclidean(2)})
 
 
@@ -29,8 +28,19 @@ def cosine(kappa):
     return mean, np.sqrt(1 - mean**2 - 2 * mean / kappa)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("width", [0.01, 100.0])
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [
+        (GMC, 100.0),
+        (SGGMC, 0.01),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((GMC, 0.01), (SGGMC, 100.0))),
+        *(
+            pytest.param(kind, width, marks=pytest.mark.slow)
+            for kind in (GSGNHT, SGLD)
+            for width in (0.01, 100.0)
+        ),
+    ],
+)
 def test_a_normal_law_of_any_width_beside_a_sphere(kind, width):
     target = Full(lambda p: 5 * p["a"][0] - 0.5 * jnp.sum((p["b"] / width) ** 2))
     draws = gd.sample(KEY, sampler_of(kind, target, BOTH), **SHORT)
@@ -65,7 +75,8 @@ def log_likelihood(p, rows):
     return 0.5 * directions @ p["a"] - 0.5 * jnp.sum((lengths - p["b"]) ** 2, axis=1) / 300.0**2
 
 
-@pytest.mark.parametrize("estimator", [Minibatch, pytest.param(ControlVariate, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [Minibatch, ControlVariate])
 def test_minibatches_of_two_units(estimator):
     data, prior = (DIRECTIONS, LENGTHS), lambda p: 0.0
     if estimator is Minibatch:

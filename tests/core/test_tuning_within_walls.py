@@ -8,10 +8,11 @@ import geodrift as gd
 from cases import KEY
 from core.test_tuning import SHORT, assert_within_the_bars
 from geodrift.estimators import Full
-from geodrift.manifolds import Ball, Box, Euclidean, HalfSpaces, Ordered, PositiveOrthant, Product, Simplex
+from geodrift.manifolds import Ball, Box, Euclidean, HalfSpaces, Ordered, PositiveOrthant, Simplex
 from geodrift.samplers import GSGNHT, SGGMC, SGLD
 
-KINDS = [SGGMC, pytest.param(GSGNHT, marks=pytest.mark.slow), pytest.param(SGLD, marks=pytest.mark.slow)]
+SLOW = pytest.mark.slow
+KINDS = [SGGMC, pytest.param(GSGNHT, marks=SLOW), pytest.param(SGLD, marks=SLOW)]
 
 
 STEPS = {SGGMC: 8, GSGNHT: 40, SGLD: 60}
@@ -30,7 +31,7 @@ def on_a_line(log_density, grid):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rate", [0.01, 1.0, 300.0])
+@pytest.mark.parametrize("rate", [0.01, pytest.param(1.0, marks=SLOW), 300.0])
 def test_an_exponential_law_of_any_unit(kind, rate):
     """From a start at 20 times the mean."""
     if kind is GSGNHT and rate < 1:
@@ -42,7 +43,7 @@ def test_an_exponential_law_of_any_unit(kind, rate):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("slope", [0.0, 2.0, 5.0])
+@pytest.mark.parametrize("slope", [*(pytest.param(slope, marks=SLOW) for slope in (0.0, 2.0)), 5.0])
 def test_an_exponential_law_in_a_box(kind, slope):
     box = Box(jnp.zeros(2), jnp.array([1.0, 4.0]))
     draws = draws_of(kind, box, lambda x: -slope * x[0])
@@ -52,7 +53,7 @@ def test_an_exponential_law_in_a_box(kind, slope):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("slope", [0.0, 4.0, 50.0])
+@pytest.mark.parametrize("slope", [*(pytest.param(slope, marks=SLOW) for slope in (0.0, 4.0)), 50.0])
 def test_a_slope_in_a_ball(kind, slope):
     draws = draws_of(kind, Ball(3), lambda x: slope * x[0])
     grid = np.linspace(-1, 1, 200_001)[1:-1]
@@ -60,6 +61,7 @@ def test_a_slope_in_a_ball(kind, slope):
     assert_within_the_bars(draws.position[..., :1], mean, sd)
 
 
+@SLOW  # as walls of a box and a ball are
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_on_a_simplex(kind):
     draws = draws_of(kind, Simplex(3), lambda x: 3 * x[0] - 2 * x[1])
@@ -72,6 +74,7 @@ def test_a_slope_on_a_simplex(kind):
     assert_within_the_bars(draws.position[..., :2], mean, sd)
 
 
+@SLOW  # as walls of a box and a ball are
 @pytest.mark.parametrize("kind", KINDS)
 def test_half_spaces_with_a_slope(kind):
     """exp(-20 x) on the triangle 0 < y < x < 1, of which the marginal law of x is x exp(-20 x)."""
@@ -90,6 +93,7 @@ def test_ordered_numbers_that_are_pressed_together(kind):
     assert_within_the_bars(np.stack([high - low, low + high], axis=-1), [1 / 30, 0], [1 / 30, 0.25])
 
 
+@SLOW
 def test_walls_that_are_far_from_the_mass_change_little():
     """The step of a normal law on R^n, where the walls are ten standard deviations away."""
 
@@ -99,9 +103,3 @@ def test_walls_that_are_far_from_the_mass_change_little():
     free = draws_of(SGGMC, Euclidean(2), log_density, jnp.full(2, 9.0)).tuned
     walled = draws_of(SGGMC, PositiveOrthant(2), log_density, jnp.full(2, 9.0)).tuned
     assert 0.8 * free.step_size < walled.step_size <= free.step_size
-
-
-def test_a_narrow_space_beside_a_wide_one_leaves_it_its_friction():
-    both = Product({"narrow": Box(jnp.zeros(1), jnp.ones(1)), "wide": Euclidean(1)})
-    tuned = draws_of(SGGMC, both, lambda x: -0.5 * jnp.sum((x["wide"] / 10) ** 2)).tuned
-    assert tuned.friction == pytest.approx(0.1, rel=0.05)
