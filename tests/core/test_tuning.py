@@ -177,7 +177,6 @@ def test_von_mises_fisher(kind, d, noise_variance, settings):
     assert_within_the_bars(seen, [mean, 0.0], [sd, np.sqrt(mean / d)])
 
 
-@pytest.mark.slow
 def test_a_thermostat_does_not_keep_the_heat_of_a_far_start():
     """Its time of relaxation is some hundred draws here, and a uniform point is 5,000 too high in energy."""
     kappa = 5000.0
@@ -192,6 +191,7 @@ def test_a_thermostat_does_not_keep_the_heat_of_a_far_start():
     assert_within_the_bars(seen, [mean, 0.0], [sd, across])
 
 
+@pytest.mark.slow
 def test_trajectories_on_a_sphere(capsys):
     """A concentration of 400 in 20 dimensions; also beside a flat part four times as wide as it is narrow."""
     d, kappa = 20, 400.0

@@ -20,6 +20,7 @@ from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.estimators._noise import Fisher
 from geodrift.manifolds import Euclidean, Manifold, Ordered, PositiveOrthant, leaf_manifolds
+from geodrift.samplers._langevin import is_flat
 from geodrift.tuning._curvature import extremes
 from geodrift.tuning._pilot import Frame, leaf_lanczos_at, run_pilot
 from geodrift.tuning._pilot_data import PilotData
@@ -33,6 +34,8 @@ _MOST = 1e6
 def leaf_units(key: RandomKey, sampler: Any, data: PilotData, start: Position) -> LeafScales | None:
     """The units, or None where each leaf keeps its own.
 
+    On R^n alone there are coordinates instead (`_adaptation`), or too many dimensions for either.
+
     Args:
         key: Random key.
         sampler: With a manifold and an estimator.
@@ -42,7 +45,7 @@ def leaf_units(key: RandomKey, sampler: Any, data: PilotData, start: Position) -
     manifold, estimator = sampler.manifold, sampler.estimator
     of_leaves = leaf_manifolds(manifold, start)
     free = [isinstance(leaf, Euclidean | PositiveOrthant | Ordered) for leaf in of_leaves]
-    if len(free) < 2 or not any(free) or not _has_units(sampler, estimator):
+    if is_flat(manifold) or len(free) < 2 or not any(free) or not _has_units(sampler, estimator):
         return None
     key_rows, key_pilot = jax.random.split(key)
     target = whole_target(key_rows, estimator, data)
