@@ -278,7 +278,7 @@ class Noisy(gd.estimators.Estimator):
 # Compiling a sampler is what a test costs, so by default each kind of motion runs under one. The exact
 # sampler has the walls, at one of which the gradient is infinite.
 EXACT = {"positive numbers", "box", "ball", "gamma", "lines of R^3"}
-NOISY = {"angles", "half-spaces"}
+NOISY = {"angles"}
 COMPARISONS = 3 * 4 * len(LAWS)
 
 

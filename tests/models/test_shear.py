@@ -171,8 +171,7 @@ def moved_chains(form, states, topics, prior, num_moves):
 @pytest.mark.parametrize(
     ("num_topics", "alpha", "concentrations"),
     [
-        (3, 0.7, (1e-9, 1e-9)),
-        pytest.param(3, 3.0, (1e-9, 1e-9), marks=pytest.mark.slow),
+        *(pytest.param(3, alpha, (1e-9, 1e-9), marks=pytest.mark.slow) for alpha in (0.7, 3.0)),
         (5, 1.5, (3.0, 6.0)),
     ],
 )
