@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
-from geodrift.driver._position_part import PositionPart, SteinTerms
+from geodrift.driver._position_part import Known, PositionPart, SteinTerms, Terms
 from geodrift.manifolds import Manifold, Torus
 
 
@@ -24,13 +24,11 @@ class AnglesPart(PositionPart):
         """Whether its points are angles."""
         return isinstance(manifold, Torus)
 
-    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> Known:
         """The circular mean m."""
         return (np.angle(np.exp(1j * early).mean(axis=0)),)
 
-    def terms(
-        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
-    ) -> tuple[Float[Array, " n"], ...]:
+    def terms(self, position: Position, gradient: Position, numbers: Known) -> tuple[Float[Array, " n"], ...]:
         """With the sign of what is too much; also what is 1 of concentrated angles, 1/2 of uniform ones."""
         off = self.flat(position) - numbers[0]
         slope = jnp.concatenate([jnp.ravel(jax.tree.leaves(gradient)[i]) for i in self.places])
@@ -38,8 +36,8 @@ class AnglesPart(PositionPart):
 
     def measured(
         self,
-        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
-        numbers: tuple[Float[np.ndarray, "..."], ...],
+        terms: Terms,
+        numbers: Known,
         values: Float[np.ndarray, "chain draw n"],
         names: list[str],
     ) -> SteinTerms:

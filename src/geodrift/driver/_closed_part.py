@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
-from geodrift.driver._position_part import PositionPart, SteinTerms
+from geodrift.driver._position_part import Known, PositionPart, SteinTerms, Terms
 from geodrift.manifolds import Manifold
 from geodrift.manifolds._laplacian import linear_eigenvalue
 
@@ -32,15 +32,13 @@ class ClosedPart(PositionPart):
             [jnp.ravel(m.to_tangent(xi.reshape(shape), ui.reshape(shape))) for m, shape, xi, ui in pieces]
         )
 
-    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> Known:
         """The mean, the principal axes [n, n], and `linear_eigenvalue` of each number's manifold."""
         axes = np.linalg.eigh(np.atleast_2d(np.cov(early, rowvar=False)))[1].T
         sizes = [math.prod(shape) for shape in self.shapes]
         return early.mean(axis=0), axes, np.repeat([linear_eigenvalue(m) for m in self.manifolds], sizes)
 
-    def terms(
-        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
-    ) -> tuple[Float[Array, " k"], ...]:
+    def terms(self, position: Position, gradient: Position, numbers: Known) -> tuple[Float[Array, " k"], ...]:
         """Also the squares of the directions' tangent parts."""
         centre, axes, eigenvalues = numbers
         x = self.flat(position)
@@ -52,8 +50,8 @@ class ClosedPart(PositionPart):
 
     def measured(
         self,
-        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
-        numbers: tuple[Float[np.ndarray, "..."], ...],
+        terms: Terms,
+        numbers: Known,
         values: Float[np.ndarray, "chain draw n"],
         names: list[str],
     ) -> SteinTerms:

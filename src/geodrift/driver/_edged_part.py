@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position
-from geodrift.driver._position_part import PositionPart, SteinTerms
+from geodrift.driver._position_part import Known, PositionPart, SteinTerms, Terms
 from geodrift.manifolds import Manifold, Simplex
 from geodrift.manifolds._walls import chords, has_walls
 
@@ -32,13 +32,11 @@ class EdgedPart(PositionPart):
         """Whether it has walls."""
         return has_walls(manifold)
 
-    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> Known:
         """The mean m."""
         return (early.mean(axis=0),)
 
-    def terms(
-        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
-    ) -> tuple[Float[Array, " n"], ...]:
+    def terms(self, position: Position, gradient: Position, numbers: Known) -> tuple[Float[Array, " n"], ...]:
         """With the sign of what is too much; also w."""
         points, slopes = jax.tree.leaves(position), jax.tree.leaves(gradient)
         found = [_term(m, points[i], slopes[i]) for i, m in zip(self.places, self.manifolds, strict=True)]
@@ -47,8 +45,8 @@ class EdgedPart(PositionPart):
 
     def measured(
         self,
-        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
-        numbers: tuple[Float[np.ndarray, "..."], ...],
+        terms: Terms,
+        numbers: Known,
         values: Float[np.ndarray, "chain draw n"],
         names: list[str],
     ) -> SteinTerms:

@@ -27,7 +27,7 @@ from geodrift._types import Position, RandomKey
 from geodrift.driver._angles_part import AnglesPart
 from geodrift.driver._closed_part import ClosedPart
 from geodrift.driver._edged_part import EdgedPart
-from geodrift.driver._position_part import PositionPart
+from geodrift.driver._position_part import Known, PositionPart, Terms
 from geodrift.driver._source import Source
 from geodrift.driver._target_gradient import TargetGradient, target_gradient
 
@@ -152,9 +152,9 @@ def _terms(
     key: RandomKey,
     target: TargetGradient,
     parts: Sequence[PositionPart],
-    numbers: list[tuple[Float[np.ndarray, "..."], ...]],
+    numbers: list[Known],
     draws: Position,
-) -> list[tuple[Float[np.ndarray, "chain draw k"], ...]]:
+) -> list[Terms]:
     """What each part's `terms` are at each draw, of one gradient there."""
     dtype = jax.tree.leaves(draws)[0].dtype
     by_draw = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), draws)
@@ -168,7 +168,7 @@ def _compiled_terms(
     key: RandomKey,
     target: TargetGradient,
     parts: Sequence[PositionPart],
-    numbers: list[tuple[Float[Array, "..."], ...]],
+    numbers: list[Known],
     by_draw: Position,
 ) -> list[tuple[Float[Array, "draw chain k"], ...]]:
     def of_draw(key: RandomKey, position: Position) -> list[tuple[Float[Array, " k"], ...]]:

@@ -2,7 +2,7 @@
 
 import abc
 import math
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import equinox as eqx
 import jax
@@ -12,6 +12,12 @@ from jaxtyping import Array, Float
 
 from geodrift._types import Position
 from geodrift.manifolds import Manifold, leaf_manifolds
+
+Known: TypeAlias = tuple[Any, ...]
+"""Arrays of what a part knows of early draws when it asks the later ones; NumPy's, or JAX's when compiled."""
+
+Terms: TypeAlias = tuple[Float[np.ndarray, "chain draw k"], ...]
+"""A part's terms of all draws."""
 
 
 class SteinTerms(NamedTuple):
@@ -74,13 +80,11 @@ class PositionPart(eqx.Module):
         ]
 
     @abc.abstractmethod
-    def numbers(self, early: Float[np.ndarray, "draw n"]) -> tuple[Float[np.ndarray, "..."], ...]:
+    def numbers(self, early: Float[np.ndarray, "draw n"]) -> Known:
         """What `terms` needs to know of the draws; from others than those that it is asked of."""
 
     @abc.abstractmethod
-    def terms(
-        self, position: Position, gradient: Position, numbers: tuple[Float[Array, "..."], ...]
-    ) -> tuple[Float[Array, " k"], ...]:
+    def terms(self, position: Position, gradient: Position, numbers: Known) -> tuple[Float[Array, " k"], ...]:
         """Stein's terms of the fields for the mean and for the variance, and what they are measured by.
 
         Args:
@@ -92,8 +96,8 @@ class PositionPart(eqx.Module):
     @abc.abstractmethod
     def measured(
         self,
-        terms: tuple[Float[np.ndarray, "chain draw k"], ...],
-        numbers: tuple[Float[np.ndarray, "..."], ...],
+        terms: Terms,
+        numbers: Known,
         values: Float[np.ndarray, "chain draw n"],
         names: list[str],
     ) -> SteinTerms:

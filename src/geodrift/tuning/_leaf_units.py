@@ -45,7 +45,7 @@ def leaf_units(key: RandomKey, sampler: Any, data: PilotData, start: Position) -
     manifold, estimator = sampler.manifold, sampler.estimator
     of_leaves = leaf_manifolds(manifold, start)
     free = [isinstance(leaf, Euclidean | PositiveOrthant | Ordered) for leaf in of_leaves]
-    if is_flat(manifold) or len(free) < 2 or not any(free) or not _has_units(sampler, estimator):
+    if is_flat(manifold) or len(free) < 2 or not any(free) or not _has_units(sampler, estimator, data):
         return None
     key_rows, key_pilot = jax.random.split(key)
     target = whole_target(key_rows, estimator, data)
@@ -64,13 +64,13 @@ def leaf_units(key: RandomKey, sampler: Any, data: PilotData, start: Position) -
     return _as_scales(units, start)
 
 
-def _has_units(sampler: Any, estimator: Estimator) -> bool:
+def _has_units(sampler: Any, estimator: Estimator, data: PilotData) -> bool:
     """Whether everything that the sampler was given can be told in other units."""
     mass = getattr(sampler, "mass", None)
     if mass is not None and any(np.any(np.asarray(leaf) != 1) for leaf in jax.tree.leaves(mass)):
         return False
     if isinstance(estimator, LikelihoodEstimator):
-        return estimator.variance is None or isinstance(estimator.variance, Fisher)
+        return data.size > 0 and (estimator.variance is None or isinstance(estimator.variance, Fisher))
     return isinstance(estimator, Full)
 
 
