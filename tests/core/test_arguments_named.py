@@ -111,7 +111,15 @@ WRONG = {
     "start of words": (lambda: run(sgld(), initial="prior"), "initial = 'prior': give a position"),
     "start of NaN": (
         lambda: run(sgld(), initial=jnp.full(2, jnp.nan)),
-        "position has entries that are NaN",
+        "initial: position has entries that are NaN",
+    ),
+    "start of four": (
+        lambda: run(sgld(manifold=manifolds.Sphere(3)), initial=jnp.ones(4)),
+        r"initial: position has shape \(4,\): Sphere\(n=3\) needs a last axis of length 3",
+    ),
+    "density of truth values": (
+        lambda: run_full(sgld(estimators.Full(lambda x: x[0] > 0))),
+        "log_density returned bool, whose gradient is 0 everywhere",
     ),
     "path": (lambda: run(sgld(), "data.npy"), "data = 'data.npy': give arrays, not a path"),
     "sparse data": (lambda: run(sgld(), sp.csr_matrix(DATA)), "a SciPy sparse matrix cannot be cut"),

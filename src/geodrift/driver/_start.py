@@ -35,7 +35,10 @@ def start_chains(
             raise ValueError(f"initial: every leaf of PerChain needs a leading axis of length {num_chains}")
     else:
         positions = _positions(key_start, sampler.manifold, initial)
-    sampler.check_start(positions)
+    try:
+        sampler.check_start(positions)
+    except ValueError as error:
+        raise error if initial is None else ValueError(f"initial: {error}") from error
     return init_chains(sampler, key_init, positions), key_steps
 
 

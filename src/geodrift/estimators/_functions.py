@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from geodrift._tree import shapes
@@ -30,12 +31,18 @@ def one_number(name: str, value: Any) -> Scalar:
     """What a log density returned, as a real number: some return the whole number 0.
 
     Raises:
-        ValueError: It is an array.
+        ValueError: It is an array, or a whole number or truth value of JAX's, which has no gradient.
     """
+    has_gradient = not isinstance(value, jax.Array) or jnp.issubdtype(value.dtype, jnp.inexact)
     value = jnp.asarray(value)
     if value.shape != ():
         raise ValueError(
             f"{name} returned shape {value.shape}: return one number for the whole position, such as the sum"
             " of the log densities of its entries"
+        )
+    if not has_gradient:
+        raise ValueError(
+            f"{name} returned {value.dtype}, whose gradient is 0 everywhere: return a floating-point number,"
+            " 0.0 for a flat density"
         )
     return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype(float)

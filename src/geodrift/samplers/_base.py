@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from geodrift import _tree
 from geodrift._errors import Result, is_concrete
 from geodrift._types import Batch, Position, RandomKey, Tangent
-from geodrift.manifolds import Manifold, Product
+from geodrift.manifolds import Embedded, Manifold, Product, leaf_manifolds
 from geodrift.schedules import as_schedule
 
 
@@ -123,6 +123,9 @@ def check_position(manifold: Manifold, position: Position, batched: bool = False
             " give geodrift.manifolds.Product with a manifold for each leaf"
         )
     position = jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(x, float)), position)
+    for space, leaf in zip(leaf_manifolds(manifold, position), jax.tree.leaves(position), strict=True):
+        if isinstance(space, Embedded):
+            space.check_shape(leaf[0] if batched else leaf)
     residual = jnp.max(jax.vmap(manifold.residual)(position)) if batched else manifold.residual(position)
     if is_concrete(residual) and any(jnp.isnan(x).any() for x in jax.tree.leaves(position)):
         raise ValueError("position has entries that are NaN: give numbers, a point of the manifold")
