@@ -58,7 +58,9 @@ class SamplingError(RuntimeError):
     def __init__(self, result: Result, step: int, chain: int) -> None:
         self.result, self.step, self.chain = result, step, chain
         self.draws: Any = None
-        start = ", and its gradient where the chain starts" if step == 0 and result == Result.NON_FINITE else ""
+        start = (
+            ", and its gradient where the chain starts" if step == 0 and result == Result.NON_FINITE else ""
+        )
         super().__init__(f"chain {chain}, step {step}: {result.message}{start} ({result.name})")
 
 

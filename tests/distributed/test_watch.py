@@ -1,7 +1,10 @@
-"""When processes are taken for stuck."""
+"""When processes are taken for stuck, and when they are given up."""
+
+import sys
 
 import pytest
 
+from geodrift.distributed import supervise
 from geodrift.distributed._progress import ProgressFile, Signs, make, read
 from geodrift.distributed._watch import Watch
 
@@ -63,3 +66,13 @@ def test_a_file_shows_the_counts(tmp_path):
     shown.write(Signs(3, 2**40))
     assert read(tmp_path / "0") == (3, 2**40)
     ProgressFile(None).write(Signs(1, 1))
+
+
+def test_processes_that_end_again_and_again_are_given_up(capsys):
+    dies = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+    end = supervise(lambda address: [dies], restarts=1)
+    told = "process 0 of 1 ended by SIGKILL; all 1 were ended"
+    assert end == (1, f"{told}; giving up", True)
+    assert (
+        f"{told}; starting again from the last checkpoint (1 more starts allowed)" in capsys.readouterr().err
+    )

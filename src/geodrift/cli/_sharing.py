@@ -48,7 +48,9 @@ def supervised(run: Run, length: Length | None, processes: Processes) -> int:
     """Carry a run on with processes of this machine; returns the exit status."""
     restarts = RESTARTS if processes.restarts is None else processes.restarts
     end = by_processes(run, length, processes.processes or 1, restarts=restarts)
-    if end.reason:
+    if end.gave_up:
+        say(f"{end.reason}: go on with geodrift resume {run.path}")
+    elif end.reason:
         say(end.reason)
     return end.status or 0
 

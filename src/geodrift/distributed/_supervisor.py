@@ -31,10 +31,12 @@ class End(NamedTuple):
     Attributes:
         status: To end with; None where they may be started again.
         reason: What happened, for a person; "" where nothing did, or where a process has told it.
+        gave_up: Whether they have been started again as often as is allowed.
     """
 
     status: int | None
     reason: str = ""
+    gave_up: bool = False
 
 
 Commands = Callable[[str], Sequence[Sequence[str]] | None]
@@ -65,10 +67,10 @@ def supervise(commands: Commands, *, restarts: int, quiet: bool = False) -> End:
                     crew.kill()
             if end.status is not None:
                 break
-            left = restarts - restart
-            then = "starting again from the last checkpoint" if left else "giving up"
-            say(f"{end.reason}; all {crew.size} were ended; {then} ({left} more starts allowed)")
-    return End(1) if end.status is None else end
+            left, happened = restarts - restart, f"{end.reason}; all {crew.size} were ended"
+            if left:
+                say(f"{happened}; starting again from the last checkpoint ({left} more starts allowed)")
+    return End(1, f"{happened}; giving up", gave_up=True) if end.status is None else end
 
 
 class Crew:
