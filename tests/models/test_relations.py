@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from geodrift.models.kit._agreement import agreement, with_intervals_of_shared
+from geodrift.models.kit._agreement import agreement
 from geodrift.models.kit._alignment import unit_directions
+from geodrift.models.kit._found_draws import with_intervals_of_shared
 from geodrift.models.kit._relations import Relation, best_pair, relations_of
 from geodrift.models.kit._verdict import verdict_of
 

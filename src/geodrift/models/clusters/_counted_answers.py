@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.data import VectorRows
 from geodrift.driver import Run
@@ -61,7 +61,13 @@ class CountedAnswers(ComponentAnswers):
         return numbers_text(found.numbers, self.model.component, found.verdict)
 
     def mixtures(
-        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
+        self,
+        run: Run,
+        rows: VectorRows,
+        draws: Draws,
+        found: Bool[np.ndarray, "M K"],
+        *,
+        seed: int,
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """The components that are told of are not all that there are: see `transform`."""
         raise NotImplementedError

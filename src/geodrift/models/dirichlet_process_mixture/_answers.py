@@ -15,8 +15,8 @@ from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.kit import _places
-from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 
 TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
 
@@ -72,7 +72,8 @@ class DirichletProcessAnswers(CountedAnswers):
         }
         prior = float(run.config["settings"]["cluster_word_prior"])
         draws = flat["clusters"], flat["cluster_weights"], flat["new_weight"]
-        weights = membership(rows, draws, prior, places=orders[chosen], others=not given)
+        found, others = draws_found(agreed, chosen, int(not given)), not given
+        weights = membership(rows, draws, prior, places=orders[chosen], found=found, others=others)
         return with_intervals_of_shared(weights, agreed if given else _places.with_rest(agreed))
 
     def other_columns(self, run: Run) -> list[str]:

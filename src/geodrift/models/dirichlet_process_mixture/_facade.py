@@ -22,8 +22,8 @@ from geodrift.models.dirichlet_process_mixture.evaluation._membership import mem
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
-from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
@@ -171,10 +171,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
         """`predict_proba` with 90% intervals; NaN for a cluster that the chains of `fit` do not share."""
         check_is_fitted(self)
-        found = self._membership(self._validated(X, reset=False))
-        return with_intervals_of_shared(
-            found, self.agreement_ if self._given else _places.with_rest(self.agreement_)
-        )
+        return self._membership(self._validated(X, reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns of `transform`, also after `set_output`: cluster0, ..., others."""
@@ -238,7 +235,10 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         clusters, weights = self._draws["clusters"][chosen], self._draws["cluster_weights"][chosen]
         draws = clusters, weights, self._draws["new_weight"][chosen]
         prior = self.settings_.cluster_word_prior
-        return membership(rows, draws, prior, places=orders[chosen], others=not self._given)
+        found, others = draws_found(self.agreement_, chosen, int(not self._given)), not self._given
+        weights = membership(rows, draws, prior, places=orders[chosen], found=found, others=others)
+        agreed = self.agreement_ if self._given else _places.with_rest(self.agreement_)
+        return with_intervals_of_shared(weights, agreed)
 
     def _labels(self, probabilities: Float[np.ndarray, "D K"]) -> Int[np.ndarray, " D"]:
         labels = probabilities.argmax(axis=1)

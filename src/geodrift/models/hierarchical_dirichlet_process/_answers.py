@@ -14,6 +14,7 @@ from geodrift.models.hierarchical_dirichlet_process._chain import Chain
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._found_draws import draws_found
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
@@ -60,7 +61,8 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
         draws, told = told_first(*as_lda(some), orders[chosen]), orders.shape[1]
         return lambda rows: _places.with_intervals(
-            document_mixtures(rows, *draws, seed=seed, told=told), agreed
+            document_mixtures(rows, *draws, seed=seed, told=told, found=draws_found(agreed, chosen, 1)),
+            agreed,
         )
 
     def scores_of_documents(

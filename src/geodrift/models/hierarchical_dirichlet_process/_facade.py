@@ -16,6 +16,7 @@ from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._found_draws import draws_found
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
@@ -142,7 +143,8 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         orders = self.agreement_.orders.reshape(-1, self.topic_draws_.shape[1])
         some, chosen = some_of(self._draws, TRANSFORM_DRAWS)
         draws = told_first(*as_lda(some), orders[chosen])
-        weights = document_mixtures(rows, *draws, told=orders.shape[1])
+        found = draws_found(self.agreement_, chosen, 1)
+        weights = document_mixtures(rows, *draws, told=orders.shape[1], found=found)
         return _places.with_intervals(weights, self.agreement_)
 
     def number_of_topics(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:

@@ -129,19 +129,6 @@ def aligned(
     return {name: values.reshape(draws[name].shape) for name, values in ordered.items()}, agreed
 
 
-def with_intervals_of_shared(
-    weights: dict[str, Float[np.ndarray, "D K"]], agreed: Agreement
-) -> dict[str, Float[np.ndarray, "D K"]]:
-    """``mean``, ``low`` and ``high`` of components' weights, the ends NaN where a component is not shared.
-
-    Of one chain all ends stay: they are the chain's own. Where there are no ends, there are none.
-    """
-    if len(agreed.cosines) == 1 or "low" not in weights:
-        return weights
-    ends = {name: np.where(agreed.shared, weights[name], np.nan) for name in ("low", "high")}
-    return weights | {name: values.astype(weights[name].dtype) for name, values in ends.items()}
-
-
 def of_places(agreed: Agreement, places: np.ndarray) -> Agreement:
     """The agreement on some places, in their order."""
     now = {int(place): number for number, place in enumerate(places)}

@@ -146,13 +146,15 @@ class Answers(abc.ABC):
         self, run: Run, *, seed: int
     ) -> tuple[
         Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, "M K"],
         Bool[np.ndarray, " K"],
     ]:
         """How the components' mean shares in groups of documents are drawn, with a prior for each group.
 
         Returns:
             A function from the documents of a group, and its number, to draws; draw m of all groups belongs
-            to one draw of the components. And of which components there are intervals.
+            to one draw of the components. Which draws are of a chain that has found each component, whose
+            shares are theirs. And of which components there are intervals.
 
         Raises:
             InputError: The model does not tell them.

@@ -6,16 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.data import VectorRows
 from geodrift.driver import Run
-from geodrift.models.kit._agreement import Agreement, agreement, aligned, with_intervals_of_shared
+from geodrift.models.kit._agreement import Agreement, agreement, aligned
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_names import means_of, named, names_of, read_names, write_name
 from geodrift.models.kit._component_scores import ComponentScores, Draws
 from geodrift.models.kit._datatree import component_datatree
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._report_run import Asked, report_of_run
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
 from geodrift.models.kit._told_apart import told_apart
@@ -44,9 +45,23 @@ class ComponentAnswers(ComponentScores):
 
     @abc.abstractmethod
     def mixtures(
-        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
+        self,
+        run: Run,
+        rows: VectorRows,
+        draws: Draws,
+        found: Bool[np.ndarray, "M K"],
+        *,
+        seed: int,
     ) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Weights of the components in documents under aligned draws; see `Answers.transform`."""
+        """Weights of the components in documents under aligned draws; see `Answers.transform`.
+
+        Args:
+            run: The run.
+            rows: From `rows`.
+            draws: Aligned, of all chains, [draw, ...].
+            found: Which draws are of a chain that has found each component, whose weights are theirs.
+            seed: Of the random streams.
+        """
 
     def vocabulary(self, run: Run) -> list[str] | None:
         """What the numbers of a component are of; None where nobody has said."""
@@ -153,7 +168,7 @@ class ComponentAnswers(ComponentScores):
         it.
         """
         draws, agreed = self.aligned(run)
-        weights = self.mixtures(run, rows, flat(draws), seed=seed)
+        weights = self.mixtures(run, rows, flat(draws), draws_found(agreed), seed=seed)
         return with_intervals_of_shared(weights, agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:

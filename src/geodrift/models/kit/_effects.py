@@ -59,7 +59,7 @@ def effects(
     answers = model.answers() if answers is None else answers
     progress(0, 0, "reading the draws")
     parts = answers.summarise(run, WORDS).parts
-    shares_of, shared = answers.group_shares(run, seed=seed)
+    shares_of, found, shared = answers.group_shares(run, seed=seed)
     draws = []
     for group, name in enumerate(names):
         numbers = chosen[groups.of[chosen] == group]
@@ -72,20 +72,24 @@ def effects(
         draws.append(shares_of(rows, group))
     stacked = np.stack(draws)  # [group, draw, component]
     at = 0 if reference is None else names.index(reference)
-    return [_told(part, stacked, bool(shared[part[model.component]]), groups, at, model) for part in parts]
+    told = []
+    for part in parts:
+        place = part[model.component]
+        of_groups = stacked[:, found[:, place], place]
+        told.append(_told(part, of_groups, bool(shared[place]), groups, at, model))
+    return told
 
 
 def _told(
     part: dict[str, Any],
-    draws: Float[np.ndarray, "G M K"],
+    of_groups: Float[np.ndarray, "G M"],
     shared: bool,
     groups: Groups,
     reference: int,
     model: Model,
 ) -> dict[str, Any]:
-    """The effects on one component."""
+    """The effects on one component, of the draws that have found it."""
     place, sizes = part[model.component], groups.sizes
-    of_groups = draws[:, :, place]
     told = []
     for group, name in enumerate(groups.names):
         difference = None
@@ -98,12 +102,12 @@ def _told(
             | _summary(of_groups[group], shared)
             | {"difference": difference}
         )
-    found = {model.component: place} | {key: part[key] for key in ("name", "size") if key in part}
-    found |= {"words": [entry["word"] for entry in part.get("words", [])]}
-    found |= {"shared": shared, "reference": groups.names[reference], "groups": told}
+    effect = {model.component: place} | {key: part[key] for key in ("name", "size") if key in part}
+    effect |= {"words": [entry["word"] for entry in part.get("words", [])]}
+    effect |= {"shared": shared, "reference": groups.names[reference], "groups": told}
     if groups.centres is not None:
-        found["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)
-    return found
+        effect["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)
+    return effect
 
 
 def trend(

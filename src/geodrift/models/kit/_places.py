@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
-from geodrift.models.kit._agreement import Agreement, aligned, of_places, with_intervals_of_shared
+from geodrift.models.kit._agreement import Agreement, aligned, of_places
 from geodrift.models.kit._alignment import Directions
 from geodrift.models.kit._datatree import component_datatree
+from geodrift.models.kit._found_draws import with_intervals_of_shared
 
 LEAST_SHARE = 0.01  # of the data, from which on a component is told of
 

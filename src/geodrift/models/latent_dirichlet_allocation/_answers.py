@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
-from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._counts import checked_counts
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._places import spaced
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
@@ -24,7 +24,10 @@ from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
     with_alpha,
 )
 from geodrift.models.latent_dirichlet_allocation._spaced_draws import spaced_draws
-from geodrift.models.latent_dirichlet_allocation.documents._group_shares import group_shares
+from geodrift.models.latent_dirichlet_allocation.documents._group_shares import (
+    DRAWS_PER_TOPIC_DRAW,
+    group_shares,
+)
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures, document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
     ChainScores,
@@ -117,18 +120,25 @@ class LatentDirichletAnswers(TopicAnswers):
         return super().export(run) | eta
 
     def mixtures(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+        self,
+        run: Run,
+        rows: sp.csr_matrix,
+        draws: Draws,
+        found: Bool[np.ndarray, "M K"],
+        *,
+        seed: int,
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced."""
-        some = _spaced(draws)
-        return document_mixtures(rows, some["topics"], _prior(run, some), seed=seed)
+        some = _spaced({**draws, "found": found})
+        return document_mixtures(rows, some["topics"], _prior(run, some), found=some["found"], seed=seed)
 
     def transformer(
         self, run: Run, *, seed: int, intervals: bool = True
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """The same for one block after the other; of the draws only those are read that are averaged over."""
         agreed = self.agreed(run)
-        mixtures = Mixtures(*spaced_draws(run, agreed, TRANSFORM_DRAWS), seed)
+        found = draws_found(agreed, spaced(agreed.orders[..., 0].size, TRANSFORM_DRAWS))
+        mixtures = Mixtures(*spaced_draws(run, agreed, TRANSFORM_DRAWS), seed, found=found)
         return lambda rows: with_intervals_of_shared(
             mixtures.of(checked_counts(rows), intervals=intervals), agreed
         )
@@ -144,13 +154,18 @@ class LatentDirichletAnswers(TopicAnswers):
 
     def group_shares(
         self, run: Run, *, seed: int
-    ) -> tuple[Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]], Bool[np.ndarray, " K"]]:
+    ) -> tuple[
+        Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, "M K"],
+        Bool[np.ndarray, " K"],
+    ]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced; see `group_shares`."""
         draws, agreed = self.aligned(run)
-        some = _spaced(flat(draws))
+        some = _spaced({**flat(draws), "found": draws_found(agreed)})
         told = agreed.shared if len(agreed.cosines) > 1 else np.ones(some["topics"].shape[1], bool)
         return (
             lambda rows, group: group_shares(rows, some["topics"], _prior(run, some), group=group, seed=seed),
+            np.repeat(some["found"], DRAWS_PER_TOPIC_DRAW, axis=0),
             told,
         )
 

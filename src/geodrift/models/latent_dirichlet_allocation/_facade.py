@@ -202,12 +202,13 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
 
     def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
         """The means of `transform_with_intervals`, in a tenth of the time."""
-        return self._mixtures(X, intervals=False)["mean"]
+        return self._of_shared(self._mixtures(X, intervals=False))["mean"]
 
     def _mixtures(self, X: Any, *, intervals: bool) -> dict[str, Float[np.ndarray, "D K"]]:
         check_is_fitted(self)
         rows, prior = self._validated(X, reset=False), self._prior(TRANSFORM_DRAWS)
-        return document_mixtures(rows, spaced(self.topic_draws_), prior, intervals=intervals)
+        found = self._found(TRANSFORM_DRAWS)
+        return document_mixtures(rows, spaced(self.topic_draws_), prior, found=found, intervals=intervals)
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.

@@ -99,6 +99,7 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         self, run: Run, *, seed: int
     ) -> tuple[
         Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
+        Bool[np.ndarray, "M K"],
         Bool[np.ndarray, " K"],
     ]:
         """Not told: it takes mixtures under a prior of each group, with parameters that may be below 1."""
@@ -109,12 +110,18 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         )
 
     def mixtures(
-        self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
+        self,
+        run: Run,
+        rows: sp.csr_matrix,
+        draws: Draws,
+        found: Bool[np.ndarray, "M K"],
+        *,
+        seed: int,
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Block by block; streams are named by a document's content, so its place does not matter."""
-        topics, settings = draws["topics"], Settings.from_dict(run.config["settings"])
+        given = draws["topics"], Settings.from_dict(run.config["settings"])
         blocks = [
-            document_mixtures(rows[start : start + DOCUMENTS_A_BLOCK], topics, settings, seed=seed)
+            document_mixtures(rows[start : start + DOCUMENTS_A_BLOCK], *given, found=found, seed=seed)
             for start in range(0, rows.shape[0], DOCUMENTS_A_BLOCK)
         ]
         return {name: np.concatenate([block[name] for block in blocks]) for name in ("mean", "low", "high")}

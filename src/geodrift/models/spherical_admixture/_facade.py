@@ -18,6 +18,7 @@ from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
 from geodrift.models.spherical_admixture.documents._weighting import weight_rows
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
+from geodrift.models.topics._answers import TRANSFORM_DRAWS
 from geodrift.models.topics._facade import TopicModelFacade, spaced
 
 TEMPERATURE_OFF = 0.25  # from 1, beyond what short runs that are right have
@@ -164,9 +165,8 @@ class SphericalAdmixture(TopicModelFacade):
 
         The ends are NaN for a topic that the chains do not share.
         """
-        return self._of_shared(
-            document_mixtures(self._unit_rows(X), spaced(self.topic_draws_), self.settings_)
-        )
+        topics, found = spaced(self.topic_draws_), self._found(TRANSFORM_DRAWS)
+        return self._of_shared(document_mixtures(self._unit_rows(X), topics, self.settings_, found=found))
 
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
         """Held-out log-perplexity with N = ``num_draws`` and J = ``theta_draws``.

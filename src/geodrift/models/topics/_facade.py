@@ -5,15 +5,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import Chain
 from geodrift.models.kit import _places
-from geodrift.models.kit._agreement import Agreement, agreement, with_intervals_of_shared
+from geodrift.models.kit._agreement import Agreement, agreement
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.models.topics._answers import TRANSFORM_DRAWS
@@ -188,6 +189,10 @@ class TopicModelFacade(Facade):
     def _agreed(self) -> Agreement:
         """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""
         return getattr(self, "agreement_", None) or agreement([self.topic_draws_], directions_of(self.signed))
+
+    def _found(self, most: int) -> Bool[np.ndarray, "M K"]:
+        """Which of at most so many draws are of a chain that has found each topic."""
+        return draws_found(self._agreed(), _places.spaced(len(self.topic_draws_), most))
 
     def _of_shared(self, weights: dict[str, Float[np.ndarray, "D K"]]) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of topics in documents, without the intervals of topics that are not shared."""

@@ -4,19 +4,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift._errors import InputError
 from geodrift.data import VectorRows, VectorSource, VectorView
 from geodrift.driver import Run
 from geodrift.models.clusters._command import other_columns
 from geodrift.models.clusters._law_of_number import law_of_number
-from geodrift.models.kit._agreement import Agreement, with_intervals_of_shared
+from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import ComponentAnswers
 from geodrift.models.kit._component_names import named
 from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._datatree import component_datatree
+from geodrift.models.kit._found_draws import with_intervals_of_shared
 from geodrift.models.kit._runs import corpus_of
 from geodrift.models.kit._verdict import Verdict
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
@@ -127,7 +128,8 @@ class VonMisesFisherAnswers(ComponentAnswers):
         del seed, intervals
         (ordered, agreed), settings = self.aligned(run), _settings(run)
         posterior = run.draws["posterior"].to_dataset()
-        places = places_of({name: posterior[name].values for name in PARAMETERS}, ordered, settings)
+        stored = {name: posterior[name].values for name in PARAMETERS}
+        places = places_of(stored, ordered, agreed, settings)
         columns = with_other_places(agreed, places)
         return lambda rows: with_intervals_of_shared(
             place_membership(rows_of(rows, settings.normalise), places), columns
@@ -143,7 +145,13 @@ class VonMisesFisherAnswers(ComponentAnswers):
         return {"directions": with_every_draw(draws["directions"])}
 
     def mixtures(
-        self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
+        self,
+        run: Run,
+        rows: VectorRows,
+        draws: Draws,
+        found: Bool[np.ndarray, "M K"],
+        *,
+        seed: int,
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """The clusters that are told of are not all that there are: see `transform`."""
         raise NotImplementedError

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from geodrift.models.kit._agreement import Agreement
-from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._found_draws import draws_found, ends_over, mean_over
 from geodrift.models.kit._places import spaced
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
 from geodrift.models.von_mises_fisher_mixture._rows import Rows, one_thread
@@ -23,24 +23,30 @@ class Places(NamedTuple):
     Attributes:
         draws: Of the parameters.
         numbers: Of each draw and place, the number of the draw's cluster; -1: it has none, [N, P].
+        found: Whether each draw is of a chain that has found the cluster of each column.
         rest: Whether there is a column for clusters that are in no place.
         outside: Whether there is one for rows of no cluster, the last.
     """
 
     draws: list[Draw]
     numbers: Int[np.ndarray, "N P"]
+    found: Bool[np.ndarray, "N C"]
     rest: bool
     outside: bool
 
 
 def places_of(
-    stored: Mapping[str, np.ndarray], ordered: Mapping[str, np.ndarray], settings: Settings
+    stored: Mapping[str, np.ndarray],
+    ordered: Mapping[str, np.ndarray],
+    agreed: Agreement,
+    settings: Settings,
 ) -> Places:
     """Some draws of all chains, evenly spaced.
 
     Args:
         stored: All stored variables, [chain, draw, ...].
         ordered: From `told`.
+        agreed: From `told`.
         settings: Of the mixture.
     """
     chains, length = ordered["numbers"].shape[:2]
@@ -49,7 +55,8 @@ def places_of(
     present = np.isfinite(ordered["concentrations"])
     numbers = np.where(present, ordered["numbers"], -1).reshape(chains * length, -1)[chosen]
     draws = [Draw.of(stored, index) for index in indices]
-    return Places(draws, numbers, settings.inferred, bool(settings.background))
+    rest, outside = settings.inferred, bool(settings.background)
+    return Places(draws, numbers, draws_found(agreed, chosen, rest + outside), rest, outside)
 
 
 def place_membership(rows: Rows, places: Places) -> dict[str, Float[np.ndarray, "D C"]]:
@@ -71,8 +78,8 @@ def place_membership(rows: Rows, places: Places) -> dict[str, Float[np.ndarray, 
                     for draw, order in zip(places.draws, places.numbers, strict=True)
                 ]
             )
-            out["mean"][numbers] = found.mean(axis=0)
-            out["low"][numbers], out["high"][numbers] = np.quantile(found, INTERVAL, axis=0)
+            out["mean"][numbers] = mean_over(found, places.found)
+            out["low"][numbers], out["high"][numbers] = ends_over(found, places.found)
     return out
 
 

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.models.clusters._command import COMPONENT, other_columns
 from geodrift.models.clusters._law_of_number import law_of_number
-from geodrift.models.kit._agreement import with_intervals_of_shared
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._datatree import component_datatree
+from geodrift.models.kit._found_draws import with_intervals_of_shared
 from geodrift.models.kit._report_facade import report_of_estimator
 from geodrift.models.von_mises_fisher_mixture._cluster_parts import (
     cluster_parts,
@@ -58,7 +58,7 @@ class ClusterReports:
         """
         check_is_fitted(self)
         ordered, agreed = told(self.draws_, not self.settings_.inferred)
-        places = places_of(self.draws_, ordered, self.settings_)
+        places = places_of(self.draws_, ordered, agreed, self.settings_)
         found = place_membership(self._rows(X, reset=False), places)
         return with_intervals_of_shared(found, with_other_places(agreed, places))
 

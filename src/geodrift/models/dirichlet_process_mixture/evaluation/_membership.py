@@ -6,14 +6,14 @@ density; the posterior probability is its mean over draws, and the interval that
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
     log_joint_with_clusters,
     log_of_new,
 )
 from geodrift.models.kit._counts import checked_counts
-from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._found_draws import ends_over, mean_over
 
 NUMBERS_AT_ONCE = 2**24  # probabilities that are held in memory at once
 
@@ -24,6 +24,7 @@ def membership(
     prior: float,
     *,
     places: Int[np.ndarray, "N P"],
+    found: Bool[np.ndarray, "N P1"],
     others: bool,
 ) -> dict[str, Float[np.ndarray, "D P1"]]:
     """Probabilities of clusters for rows: posterior means and ends of 90% intervals.
@@ -34,6 +35,7 @@ def membership(
             such cluster.
         prior: a_0.
         places: For each draw and each place, the number of the draw's cluster.
+        found: Whether each draw is of a chain that has found the cluster of each column.
         others: Whether a last column has what is left: clusters that are in no place.
 
     Returns:
@@ -45,11 +47,9 @@ def membership(
     block = max(1, NUMBERS_AT_ONCE // (len(places) * (draws[0].shape[1] + num_columns)))
     for start in range(0, counts.shape[0], block):
         rows = counts[start : start + block]
-        found = _under_draws(rows, draws, prior, places, others)
-        out["mean"][start : start + block] = found.mean(axis=0)
-        out["low"][start : start + block], out["high"][start : start + block] = np.quantile(
-            found, INTERVAL, axis=0
-        )
+        each, numbers = _under_draws(rows, draws, prior, places, others), slice(start, start + block)
+        out["mean"][numbers] = mean_over(each, found)
+        out["low"][numbers], out["high"][numbers] = ends_over(each, found)
     return out
 
 

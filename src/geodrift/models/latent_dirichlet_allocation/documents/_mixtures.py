@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numba
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float
+from jaxtyping import ArrayLike, Bool, Float
 
 from geodrift.kernels._gamma import gamma
 from geodrift.kernels._normal_exponential import exponential
@@ -23,7 +23,7 @@ from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS, LDA_TRANSFORM_MIXTURES
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.kit._counts import checked_counts
-from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._found_draws import ends_over
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
     checked_prior,
@@ -45,6 +45,7 @@ def document_mixtures(
     *,
     seed: int = 0,
     told: int | None = None,
+    found: Bool[np.ndarray, "N columns"] | None = None,
     intervals: bool = True,
 ) -> dict[str, Float[np.ndarray, "D columns"]]:
     """Mixtures of documents given aligned topic draws: posterior mean and 90% interval.
@@ -59,6 +60,8 @@ def document_mixtures(
         seed: Seed of the assignments and the mixtures.
         told: Only so many topics, the first ones, are told of, and a last column has the sum of the others;
             they need not be aligned. None: all.
+        found: Whether a draw says anything of each column that is returned; None: of all. A column's numbers
+            are those of the draws that do.
         intervals: Whether the intervals' ends are told too. The means are the same without, and take a
             fraction of the time.
 
@@ -71,7 +74,7 @@ def document_mixtures(
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])
     prior = checked_prior(doc_topic_prior, *topics.shape[:2])
-    return Mixtures(list(topics), prior, seed, told).of(counts, intervals=intervals)
+    return Mixtures(list(topics), prior, seed, told, found).of(counts, intervals=intervals)
 
 
 class Mixtures:
@@ -82,6 +85,7 @@ class Mixtures:
         prior: alpha, one row a draw.
         seed: See `document_mixtures`.
         told: See `document_mixtures`.
+        found: See `document_mixtures`.
     """
 
     def __init__(
@@ -90,10 +94,13 @@ class Mixtures:
         prior: Float[np.ndarray, "N K"],
         seed: int,
         told: int | None = None,
+        found: Bool[np.ndarray, "N columns"] | None = None,
     ) -> None:
         # A word's probabilities lie side by side.
         self._topics = [np.ascontiguousarray(draw.T, dtype=np.float32) for draw in topics]
         self._prior, self._seed, self._told = prior.astype(np.float32), int(seed), told
+        columns = prior.shape[1] if told is None else told + 1
+        self._found = np.ones((len(self._topics), columns), bool) if found is None else found
 
     def of(self, counts: sp.csr_matrix, *, intervals: bool) -> dict[str, Float[np.ndarray, "D columns"]]:
         """Of documents from `checked_counts`; see `document_mixtures`."""
@@ -106,31 +113,34 @@ class Mixtures:
         for start in range(0, counts.shape[0], block):
             rows = slice(start, start + block)
             mean, draws = self._sampled(counts[rows], intervals)
-            out["mean"][rows] = _summed(mean, self._told)
+            out["mean"][rows] = mean
             if intervals:
-                ends = np.quantile(_summed(draws, self._told), INTERVAL, axis=0)
-                out["low"][rows], out["high"][rows] = ends
+                of_draws = np.repeat(self._found, DRAWS_PER_TOPIC_DRAW, axis=0)
+                out["low"][rows], out["high"][rows] = ends_over(_summed(draws, self._told), of_draws)
         return out
 
     def _sampled(
         self, counts: sp.csr_matrix, intervals: bool
-    ) -> tuple[Float[np.ndarray, "D K"], Float[np.ndarray, "M told K"]]:
+    ) -> tuple[Float[np.ndarray, "D columns"], Float[np.ndarray, "M told K"]]:
         """The mean of each document's mixture, and all draws of the mixtures, for intervals."""
         (documents, num_topics), number = (counts.shape[0], self._prior.shape[1]), len(self._topics)
         sampler = DocumentSampler(
             counts, num_topics, content_hashes(counts), LDA_TRANSFORM_ASSIGNMENTS, self._seed
         )
-        totals, told = np.zeros((documents, num_topics)), documents if intervals else 0
+        totals = np.zeros((documents, self._found.shape[1]))
+        told = documents if intervals else 0
         draws = np.empty((number * DRAWS_PER_TOPIC_DRAW, told, num_topics), np.float32)
         kept = np.empty((DRAWS_PER_TOPIC_DRAW, told, num_topics), np.int32)
         for draw, topics in enumerate(self._topics):
             sampler.set_words(topics, self._prior[draw])
-            sampler.add_mixtures(draw, BURN_IN if draw else FIRST_SWEEPS, SWEEPS_OF_MEAN, totals, kept)
+            of_draw = np.zeros((documents, num_topics))
+            sampler.add_mixtures(draw, BURN_IN if draw else FIRST_SWEEPS, SWEEPS_OF_MEAN, of_draw, kept)
+            totals += _summed(of_draw, self._told) * self._found[draw]
             for i in range(DRAWS_PER_TOPIC_DRAW if intervals else 0):
                 family = LDA_TRANSFORM_MIXTURES.family(self._seed, draw, 1 + i).word
                 at = draws[draw * DRAWS_PER_TOPIC_DRAW + i]
                 draw_dirichlets(at.size, kept[i], sampler.prior, sampler.items, family, at)
-        return totals / (number * SWEEPS_OF_MEAN), draws
+        return totals / (self._found.sum(axis=0) * SWEEPS_OF_MEAN), draws
 
 
 def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np.ndarray, "*M D columns"]:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
-from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._found_draws import ends_over, mean_over
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 from geodrift.models.spherical_admixture.documents._statistics import topic_projections
@@ -16,7 +16,12 @@ DRAWS_PER_TOPIC_DRAW = 10  # kept mixtures, after as many that are not kept
 
 
 def document_mixtures(
-    rows: sp.csr_matrix, topics: Float[np.ndarray, "N K V"], settings: Settings, *, seed: int = 0
+    rows: sp.csr_matrix,
+    topics: Float[np.ndarray, "N K V"],
+    settings: Settings,
+    *,
+    found: Bool[np.ndarray, "N K"] | None = None,
+    seed: int = 0,
 ) -> dict[str, Float[np.ndarray, "D K"]]:
     """Posterior mean and 90% interval of documents' mixtures, over draws of topics and of mixtures.
 
@@ -24,14 +29,18 @@ def document_mixtures(
         rows: As for `mixture_draws`, and what follows.
         topics: Aligned draws.
         settings: Resolved settings.
+        found: Whether a draw says anything of each topic; None: of all. A topic's numbers are those of the
+            draws that do.
         seed: Seed of the draws of mixtures.
 
     Returns:
         ``{"mean", "low", "high"}``.
     """
-    draws = mixture_draws(rows, topics, settings, seed=seed)
-    low, high = np.quantile(draws, INTERVAL, axis=1)
-    return {"mean": draws.mean(axis=1), "low": low, "high": high}
+    draws = np.moveaxis(mixture_draws(rows, topics, settings, seed=seed), 1, 0)
+    found = np.ones(topics.shape[:2], bool) if found is None else found
+    of_draws = np.repeat(found, len(draws) // len(topics), axis=0)
+    low, high = ends_over(draws, of_draws)
+    return {"mean": mean_over(draws, of_draws), "low": low, "high": high}
 
 
 def mixture_draws(
