@@ -1,5 +1,6 @@
 """Steps that the pilot chooses within walls, where a density without curvature has a width all the same."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,8 +9,17 @@ import geodrift as gd
 from cases import KEY
 from core.test_tuning import SHORT, assert_within_the_bars
 from geodrift.estimators import Full
-from geodrift.manifolds import Ball, Box, Euclidean, HalfSpaces, Ordered, PositiveOrthant, Simplex
-from geodrift.samplers import GSGNHT, SGGMC, SGLD
+from geodrift.manifolds import (
+    Ball,
+    Box,
+    Euclidean,
+    HalfSpaces,
+    Ordered,
+    PositiveOrthant,
+    Product,
+    Simplex,
+)
+from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 
 SLOW = pytest.mark.slow
 KINDS = [SGGMC, pytest.param(GSGNHT, marks=SLOW), pytest.param(SGLD, marks=SLOW)]
@@ -104,3 +114,32 @@ def test_walls_that_are_far_from_the_mass_change_little():
     free = draws_of(SGGMC, Euclidean(2), log_density, jnp.full(2, 9.0)).tuned
     walled = draws_of(SGGMC, PositiveOrthant(2), log_density, jnp.full(2, 9.0)).tuned
     assert 0.8 * free.step_size < walled.step_size <= free.step_size
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=SLOW)])
+def test_a_pole_at_a_wall_does_not_throw_the_pilot_away(seed):
+    """Gamma(4, 201) from 98 standard deviations above the mean: the first steps end at the wall."""
+    sampler = GMC(Full(lambda x: 3 * jnp.log(x[0]) - 201 * x[0]), PositiveOrthant(1), step_size=None)
+    draws = gd.sample(jax.random.key(seed), sampler, initial=jnp.ones(1), **SHORT)
+    assert_within_the_bars(draws.position, [4 / 201], [2 / 201])
+
+
+@pytest.mark.parametrize("kind", [SGGMC, pytest.param(GMC, marks=SLOW), pytest.param(GSGNHT, marks=SLOW)])
+def test_the_mean_and_the_spread_of_data_that_are_far_from_the_start(kind):
+    """The pilot goes on until it has come there, which takes more rounds than there are in any case."""
+    data = 30 * np.random.default_rng(0).standard_normal(20) + 1000
+    manifold = Product({"mean": Euclidean(), "sd": PositiveOrthant(1)})
+
+    def log_density(x):
+        # The prior of the standard deviation is flat, that of the mean as good as flat.
+        scaled = (data - x["mean"]) / x["sd"]
+        return -0.5 * jnp.sum(scaled**2) - 20 * jnp.log(x["sd"][0]) - 0.5 * (x["mean"] / 1e4) ** 2
+
+    start = {"mean": jnp.zeros(()), "sd": jnp.ones(1)}
+    steps = {} if kind is GMC else {"num_steps": STEPS[kind]}
+    draws = gd.sample(KEY, kind(Full(log_density), manifold, step_size=None, **steps), initial=start, **SHORT)
+    squares = ((data - data.mean()) ** 2).sum()
+    mean, sd = on_a_line(
+        lambda s: -19 * np.log(s / 28) - squares / (2 * s**2) + 12, np.linspace(8, 200, 200_000)
+    )
+    assert_within_the_bars(draws.position["sd"], [mean], [sd])

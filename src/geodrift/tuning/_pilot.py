@@ -14,14 +14,19 @@ from geodrift import _tree
 from geodrift._types import Batch, Position, RandomKey, Scalar, Tangent
 from geodrift.estimators import Estimator, Full
 from geodrift.integrators import Phase, composition_named, integrate
-from geodrift.manifolds import Manifold
+from geodrift.manifolds import Manifold, leaf_manifolds
+from geodrift.manifolds._walls import has_walls
 from geodrift.tuning._curvature import extremes, hessian_product, lanczos
+from geodrift.tuning._energy import Energy
 from geodrift.tuning._width import has_width, width
 
 ROWS = 2048
 """Data in the subsample, or the batch size where that is larger."""
 
 _ROUNDS, _STEPS = 8, 128  # the pilot's rounds, and the steps of each
+_LATE = 4  # rounds, the last ones, that tell what is typical
+_MOST_ROUNDS = 32  # where the pilot still falls
+_FALL, _FALL_A_ROOT = 10.0, 5.0  # nats of a fall, and more with the root of the dimension: no chance
 _STEP = 0.3  # step size times the root of the largest curvature at the start of a round
 _UNSTABLE = 1.5  # largest such product at the end of a round; the integrator is unstable beyond 2
 _ATTEMPTS = 12  # step sizes tried in a round, each a third of the last
@@ -54,15 +59,16 @@ class Pilot(NamedTuple):
 
     @property
     def typical(self) -> Curvature:
-        """Medians over the later half of the rounds."""
-        return Curvature(*np.median(self.curvatures[-(_ROUNDS // 2) :], axis=0).tolist())
+        """Medians over the last rounds."""
+        return Curvature(*np.median(self.curvatures[-_LATE:], axis=0).tolist())
 
 
 def run_pilot(key: RandomKey, frame_at: Callable[[Position], Frame], position: Position) -> Pilot:
     """Run the pilot: rounds of Langevin steps.
 
     The step size of a round follows from the curvature at its start; a round that fails is repeated with a
-    smaller one.
+    smaller one. Within walls, where steps are short and a start may be far in units of them, there are more
+    rounds until some have not fallen into the mass any more.
 
     Args:
         key: Random key.
@@ -73,11 +79,15 @@ def run_pilot(key: RandomKey, frame_at: Callable[[Position], Frame], position: P
         ValueError: No step size works, or the density is flat.
     """
     frame = frame_at(position)
-    positions, curvatures = [position], [_curvature(key, frame)]
-    for i in range(_ROUNDS):
-        frame, at_end = _round(jax.random.fold_in(key, i + 1), frame_at, frame, curvatures[-1])
+    positions, curvatures, settled = [position], [_curvature(key, frame)], 0
+    much = _FALL + _FALL_A_ROOT * math.sqrt(frame.manifold.dim(_tree.shapes(frame.position)))
+    for i in range(_MOST_ROUNDS):
+        frame, at_end, fall = _round(jax.random.fold_in(key, i + 1), frame_at, frame, curvatures[-1])
         positions.append(frame.back(frame.position))
         curvatures.append(at_end)
+        settled = settled + 1 if fall < much else 0
+        if i + 1 >= _ROUNDS and settled >= _LATE:
+            break
     return Pilot(positions, curvatures)
 
 
@@ -91,8 +101,8 @@ def _curvature(key: RandomKey, frame: Frame) -> Curvature:
 
 def _round(
     key: RandomKey, frame_at: Callable[[Position], Frame], frame: Frame, at_start: Curvature
-) -> tuple[Frame, Curvature]:
-    """The frame at the end of a round that did not fail, and the curvature there."""
+) -> tuple[Frame, Curvature, float]:
+    """The frame at the end of a round that did not fail, the curvature there, and how far -log p fell."""
     largest, least, _ = at_start
     if not (math.isfinite(largest) and largest > 0):
         why = "not finite" if not math.isfinite(largest) else "flat"
@@ -104,12 +114,12 @@ def _round(
     for attempt in range(_ATTEMPTS):
         key_try = jax.random.fold_in(key, attempt)
         # As arrays: each new number would compile a new program.
-        end, valid = _langevin(key_try, *frame[:-1], jnp.asarray(h), jnp.asarray(friction))
+        end, valid, fall = _langevin(key_try, *frame[:-1], jnp.asarray(h), jnp.asarray(friction))
         if valid:
             ended = frame_at(frame.back(end))
             at_end = _curvature(key_try, ended)
             if h * math.sqrt(at_end.largest) <= _UNSTABLE:
-                return ended, at_end
+                return ended, at_end, float(fall)
         h /= 3
     raise ValueError(
         f"step_size = None: a pilot of {_STEPS} steps fails at every step size down to {h:.2g}; check the log"
@@ -176,27 +186,38 @@ def _langevin(
     batch: Batch,
     step_size: Scalar,
     friction: Scalar,
-) -> tuple[Position, Bool[Array, ""]]:
-    """The position after one round, and whether it is on the manifold and all numbers are finite."""
+) -> tuple[Position, Bool[Array, ""], Float[Array, ""]]:
+    """The position after one round, whether it is valid, and within walls how far -log p fell.
+
+    It is where it is on the manifold, all numbers are finite, and the steps have made no energy at walls.
+    """
     key_start, key_prepare, key_steps = jax.random.split(key, 3)
     prepared, _ = estimator.prepare(key_prepare, estimator_state, position, batch)
     dtype = jax.tree.leaves(position)[0].dtype
     h, c = step_size.astype(dtype), friction.astype(dtype)
 
-    def step(phase: Phase, i: Array) -> tuple[Phase, None]:
-        moved, _ = integrate(
-            jax.random.fold_in(key_steps, i),
-            composition_named("ABOBA"),
-            manifold,
-            phase,
-            h,
-            c,
-            lambda x: estimator.gradient(x, prepared),
-            lambda x: None,
-        )
-        return moved, None
+    def gradient(x: Position) -> Tangent:
+        return estimator.gradient(x, prepared)
+
+    def step(phase: Phase, i: Array) -> Phase:
+        key_step = jax.random.fold_in(key_steps, i)
+        return integrate(
+            key_step, composition_named("ABOBA"), manifold, phase, h, c, gradient, lambda x: None
+        )[0]
+
+    def watched(carry: tuple, i: Array) -> tuple[tuple, None]:
+        phase, energy, slope = carry
+        moved = step(phase, i)
+        slopes = slope, gradient(moved.position)
+        return (moved, energy.after(manifold, phase, moved, slopes), slopes[1]), None
 
     start = Phase(position, manifold.random_tangent(key_start, position), None)
-    end, _ = jax.lax.scan(step, start, jnp.arange(_STEPS))
+    energy = Energy.of(manifold, start)
+    if any(map(has_walls, leaf_manifolds(manifold, position))):
+        carry = start, energy, gradient(position)
+        (end, energy, _), _ = jax.lax.scan(watched, carry, jnp.arange(_STEPS))
+    else:
+        end, _ = jax.lax.scan(lambda phase, i: (step(phase, i), None), start, jnp.arange(_STEPS))
     finite = jax.tree.reduce(jnp.logical_and, jax.tree.map(lambda x: jnp.all(jnp.isfinite(x)), end[:2]))
-    return end.position, finite & (manifold.residual(end.position) < 1e-2)
+    valid = finite & (manifold.residual(end.position) < 1e-2) & ~energy.made
+    return end.position, valid, -energy.potential

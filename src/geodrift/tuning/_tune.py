@@ -13,6 +13,8 @@ from geodrift import _tree
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Estimator
 from geodrift.estimators._affine import Layout
+from geodrift.manifolds import leaf_manifolds
+from geodrift.manifolds._walls import has_walls
 from geodrift.recipe import Recipe
 from geodrift.samplers import GMC, RMHMC, SGRHMC
 from geodrift.tuning._batch_size import smallest_batch
@@ -89,8 +91,9 @@ def tune(
 def tune_on(key: RandomKey, sampler: Any, data: PilotData, starts: Position, num_warmup: int) -> Tuned:
     """`tune` on data given as a `PilotData`, and units for the leaves of a product.
 
-    Without a Metropolis test or a thermostat the first start alone is used. A thermostat takes up what heat a
-    far start brings, and gives it off in the time of its relaxation only: its chains start where pilots end.
+    Without a Metropolis test, a thermostat or walls the first start alone is used. A thermostat takes up what
+    heat a far start brings, and gives it off in the time of its relaxation only; from far beyond a wall's
+    reach the friction that suits the wall lets chains creep: these start where pilots end.
     """
     if isinstance(sampler, Recipe) or getattr(sampler, "metric", None) is not None:
         return _tune_in_own_units(key, sampler, data, starts, num_warmup)
@@ -119,9 +122,11 @@ def _tune_in_own_units(
     dynamics, dim = dynamics_of(sampler), sampler.manifold.dim(_tree.shapes(initial))
     begins = None
     if getattr(sampler, "metric", None) is None:
-        pilots, noises = _on_manifold(key, sampler, data, starts, CHAINS if dynamics == "thermostat" else 1)
+        walled = any(map(has_walls, leaf_manifolds(sampler.manifold, initial)))
+        begin_there = walled or dynamics == "thermostat"
+        pilots, noises = _on_manifold(key, sampler, data, starts, CHAINS if begin_there else 1)
         pilot = pilots[0]
-        if dynamics == "thermostat":
+        if begin_there:
             begins = _flat([pilot.positions[-1] for pilot in pilots])
     else:
         pilot, noises = measure_in_metric(key, sampler, data, initial)
