@@ -99,7 +99,7 @@ def measure(seed, kinds):
         chains = make_chains(model, config, corpus)
         run = create_run(Path(folder) / "run", model, config, corpus, chains)
         fit(model, chains, run, Length(steps=STEPS), Console(file=io.StringIO()))
-        found = effects(run, model, corpus, groups_of(groups.tolist(), "group"), seed=seed)
+        found = effects(run, model, corpus, groups_of(groups.tolist(), "group"), seed=seed).parts
         drawn = model.answers().aligned(run)[0]["topics"].reshape(-1, TOPICS, WORDS)
     cosines = np.sqrt(topics) @ np.sqrt(drawn.mean(axis=0)).T
     of_blind = blind(counts, drawn, groups, seed)

@@ -52,7 +52,7 @@ def test_a_report_tells_titles_texts_and_times(geodrift_cli, run):
     opened = geodrift.load(run)
     corpus = corpus_of(opened)
     groups = groups_of(corpus.documents.column("year"), "year")
-    assert over_time.effects == effects(opened, models.model_of(opened), corpus, groups, most=2000)
+    assert over_time.effects == effects(opened, models.model_of(opened), corpus, groups).parts
     assert over_time.centres.tolist() == [2000, 2001, 2002, 2003]
     page = report.html()
     assert "Groups and time" in page
@@ -101,6 +101,32 @@ def test_a_report_says_which_documents_it_lists_where_some_were_set_aside(geodri
         "The lists of documents are of the 26 that were fitted; groups, and geodrift documents, are of all"
         " 30, with those set aside."
     )
+
+
+def test_groups_of_a_report_are_those_of_effect_whatever_documents_it_lists(geodrift_cli, tmp_path):
+    source, path = tmp_path / "in.jsonl", tmp_path / "run"
+    records = [*texts(31), {"text": "nowhere", "id": "x", "year": 2000, "place": "b"}]
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    fit = ["--topics=3", "--steps=20", "--min-df=2", "--chains=2"]
+    assert geodrift_cli("fit", "lda", source, "--run", path, *fit)[0] == 0
+    status, out, said = geodrift_cli("effect", path, "--by", "place", "--json")
+    assert status == 0
+    told = json.loads(out)
+    assert told["documents"] == {"all": 32, "looked_at": 32, "without_field": 0, "without_words": 1}
+    assert [group["documents"] for group in told["effects"][0]["groups"]] == [11, 10, 10]
+    note = "1 of the documents looked at have no word that the run knows: left out"
+    assert f"note: {note}" in said
+    report = models.report(path, documents=9, by=["place"])
+    (prevalence,) = report.prevalence
+    assert json.loads(json.dumps(prevalence.effects)) == told["effects"]
+    assert prevalence.notes == [note]
+    page = report.html()
+    assert note in page
+    assert "11 documents</title>" in page
+    status, out, said = geodrift_cli("effect", path, "--by", "place", "--json", "--most=20")
+    told = json.loads(out)
+    assert sum(group["documents"] for group in told["effects"][0]["groups"]) <= 20
+    assert "note: 20 of 32 documents were looked at, chosen at random" in said
 
 
 def test_a_report_names_the_other_fields_that_make_groups(geodrift_cli, tmp_path):

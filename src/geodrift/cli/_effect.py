@@ -51,14 +51,12 @@ def effect(
         groups = groups_of(corpus.documents.column(by), by, bins)
         options: dict[str, Any] = {"reference": reference, "most": most, "seed": seed}
         found = effects(opened, model, corpus, groups, progress=waiting.at, **options)
-    if left := int((groups.of < 0).sum()):
-        say(f"note: {left:,} documents without field {by!r} are left out")
-    if most < corpus.num_documents:
-        say(f"note: {most:,} of {corpus.num_documents:,} documents were looked at, chosen at random (--most)")
+    for note in found.notes(by):
+        say(f"note: {note}")
     if as_json:
-        show_json({"by": by, "effects": found})
+        show_json({"by": by, "documents": found.documents, "effects": found.parts})
     else:
-        show(effect_text(found, model.component, by, groups.dates))
+        show(effect_text(found.parts, model.component, by, groups.dates))
 
 
 app.command(epilog="Example: geodrift effect articles-20 --by group")(effect)

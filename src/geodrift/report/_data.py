@@ -107,11 +107,13 @@ class Prevalence(NamedTuple):
         field: The documents' field that makes the groups.
         centres: Where each group stands on an axis, where values are numbers or dates; else None.
         effects: As `geodrift effect --json` has them, of every component.
+        notes: Which documents were not used.
     """
 
     field: str
     centres: Float[np.ndarray, " G"] | None
     effects: list[dict[str, Any]]
+    notes: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from geodrift.report._markup import Markup, tag
 from geodrift.report._scale import Scale, scale_of, tick_text
-from geodrift.report._text import percent, shown
+from geodrift.report._text import counted, percent, shown
 
 WIDTH, LEFT, RIGHT, TOP = 360, 44, 352, 10
 BOTTOM, HEIGHT = 126, 146  # of a band
@@ -94,4 +94,5 @@ def _plain(value: float) -> str:
 
 def _told(group: dict[str, Any]) -> str:
     interval = "" if group["low"] is None else f" [{percent(group['low'])}, {percent(group['high'])}]"
-    return f"{shown(group['group'])}: {percent(group['mean'])}{interval}"
+    number = counted(group["documents"], "document")
+    return f"{shown(group['group'])}: {percent(group['mean'])}{interval}, {number}"

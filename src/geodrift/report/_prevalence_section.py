@@ -5,8 +5,10 @@ from geodrift.report._data import Prevalence, Report
 from geodrift.report._html_table import csv_button, svg_button
 from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._prevalence_figure import prevalence_figure
+from geodrift.report._text import shown
 
 WORDS = 3  # of a component above its figure
+LONGEST_NOTE = 200
 FIGURES = 40  # of the largest components
 
 
@@ -38,6 +40,7 @@ def _of_field(report: Report, number: int, told: Prevalence) -> Markup:
     return joined(
         tag("h3", "By ", outside(told.field)),
         tag("p", about, class_="about"),
+        [tag("p", tag("bdi", shown(note, LONGEST_NOTE)), ".", class_="about") for note in told.notes],
         tag("div", figures, class_="traces"),
         tag("div", csv_button(f"groups_{number + 1}"), class_="tools"),
     )

@@ -14,7 +14,7 @@ def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: 
     """The same as lines, a table for each component.
 
     Args:
-        found: From `effects`.
+        found: `Effects.parts`.
         component: What a component is called.
         field: The field that makes the groups.
         dates: Whether its values are dates.
@@ -22,9 +22,7 @@ def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: 
     lines, width = [], terminal_width()
     for reference in dict.fromkeys(each["reference"] for each in found):
         lines += [
-            paragraphs(
-                f"Count: documents of a group. Difference: its share less that of {visible(reference)}."
-            ),
+            paragraphs(f"Count: documents used. Difference: its share less that of {visible(reference)}."),
             "",
         ]
     for told in by_size(found):

@@ -1,7 +1,7 @@
 """The effect of a group, or of time, on the components' shares of the documents, with intervals."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +17,34 @@ from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.kit._runs import document_rows
 
 WORDS = 6
+MOST = 20_000  # documents that are looked at
+
+
+class Effects(NamedTuple):
+    """What `effects` has found, and from which documents.
+
+    Attributes:
+        parts: Of each component ``words``, ``groups`` and, where the field is numbers or dates, ``trend``,
+            the change of its share for each unit, or year. ``documents`` of a group are those that were used.
+            Ends of intervals are None of a component that the chains do not share.
+        documents: For JSON: how many documents there are (``all``), how many were ``looked_at``, how many of
+            all are ``without_field``, and how many of those looked at ``without_words`` that the run knows.
+    """
+
+    parts: list[dict[str, Any]]
+    documents: dict[str, int]
+
+    def notes(self, field: str) -> list[str]:
+        """Which documents were not used."""
+        told, notes = self.documents, []
+        looked_at, of_all = f"{told['looked_at']:,}", f"{told['all']:,} documents"
+        if left := told["without_field"]:
+            notes.append(f"{left:,} of {of_all} have no field {field!r} and are left out")
+        if told["looked_at"] < told["all"]:
+            notes.append(f"{looked_at} of {of_all} were looked at, chosen at random (geodrift effect --most)")
+        if left := told["without_words"]:
+            notes.append(f"{left:,} of the documents looked at have no word that the run knows: left out")
+        return notes
 
 
 def effects(
@@ -26,11 +54,11 @@ def effects(
     groups: Groups,
     *,
     reference: str | None = None,
-    most: int = 20_000,
+    most: int = MOST,
     seed: int = 0,
     answers: Answers | None = None,
     progress: Callable[[int, int, str], object] = lambda done, total, what: None,
-) -> list[dict[str, Any]]:
+) -> Effects:
     """Mean shares of each component in each group, and how they differ.
 
     Args:
@@ -44,11 +72,6 @@ def effects(
         answers: Of the model, which may have read the draws already; None: new ones.
         progress: Told how many groups are done, and of how many.
 
-    Returns:
-        For JSON, of each component ``words``, ``groups`` and, where the field is numbers or dates, ``trend``,
-        the change of its share for each unit, or year. Ends of intervals are None of a component that the
-        chains do not share.
-
     Raises:
         InputError: There is no such reference, a group has no words, or the model tells no shares of groups.
     """
@@ -60,7 +83,7 @@ def effects(
     progress(0, 0, "reading the draws")
     parts = answers.summarise(run, WORDS).parts
     shares_of, found, shared = answers.group_shares(run, seed=seed)
-    draws = []
+    draws, used, empty = [], [], 0
     for group, name in enumerate(names):
         numbers = chosen[groups.of[chosen] == group]
         if not len(numbers):
@@ -69,6 +92,8 @@ def effects(
         rows = document_rows(run, model, corpus.rows(numbers))
         if not rows.nnz:
             raise InputError(f"no document of group {name!r} has a word: there is nothing to compare")
+        used.append(int(np.count_nonzero(np.diff(rows.indptr))))
+        empty += len(numbers) - used[-1]
         draws.append(shares_of(rows, group))
     stacked = np.stack(draws)  # [group, draw, component]
     at = 0 if reference is None else names.index(reference)
@@ -76,8 +101,10 @@ def effects(
     for part in parts:
         place = part[model.component]
         of_groups = stacked[:, found[:, place], place]
-        told.append(_told(part, of_groups, bool(shared[place]), groups, at, model))
-    return told
+        told.append(_told(part, of_groups, bool(shared[place]), groups, used, at, model))
+    left = int((groups.of < 0).sum())
+    counts = {"all": corpus.num_documents, "looked_at": len(chosen)}
+    return Effects(told, counts | {"without_field": left, "without_words": empty})
 
 
 def _told(
@@ -85,11 +112,12 @@ def _told(
     of_groups: Float[np.ndarray, "G M"],
     shared: bool,
     groups: Groups,
+    used: Sequence[int],
     reference: int,
     model: Model,
 ) -> dict[str, Any]:
     """The effects on one component, of the draws that have found it."""
-    place, sizes = part[model.component], groups.sizes
+    place = part[model.component]
     told = []
     for group, name in enumerate(groups.names):
         difference = None
@@ -98,7 +126,7 @@ def _told(
             above = float((change > 0).mean()) if shared else None
             difference = _summary(change, shared) | {"p_above_0": above}
         told.append(
-            {"group": name, "documents": int(sizes[group])}
+            {"group": name, "documents": used[group]}
             | _summary(of_groups[group], shared)
             | {"difference": difference}
         )
@@ -106,7 +134,7 @@ def _told(
     effect |= {"words": [entry["word"] for entry in part.get("words", [])]}
     effect |= {"shared": shared, "reference": groups.names[reference], "groups": told}
     if groups.centres is not None:
-        effect["trend"] = _summary(trend(of_groups, groups.centres, sizes), shared)
+        effect["trend"] = _summary(trend(of_groups, groups.centres, used), shared)
     return effect
 
 

@@ -134,19 +134,18 @@ def _prevalence(
     fields: ReportFields,
     asked: Asked,
 ) -> list[Prevalence]:
-    """Shares in groups, of a model that tells them: others have none unless they are asked for by name."""
+    """Shares in groups, of a model that tells them: others have none unless they are asked for by name.
+
+    They are of the documents that `geodrift effect` looks at, so that the two say the same.
+    """
     if not answers.tells_groups and asked.by is None:
         return []
-    options: dict[str, Any] = {
-        "most": asked.documents,
-        "seed": asked.seed,
-        "answers": answers,
-        "progress": asked.progress,
-    }
-    return [
-        Prevalence(field, groups.centres, effects(run, answers.model, corpus, groups, **options))
-        for field, groups in fields.by.items()
-    ]
+    options: dict[str, Any] = {"seed": asked.seed, "answers": answers, "progress": asked.progress}
+    told = []
+    for field, groups in fields.by.items():
+        found = effects(run, answers.model, corpus, groups, **options)
+        told.append(Prevalence(field, groups.centres, found.parts, found.notes(field)))
+    return told
 
 
 def _history(run: Run) -> list[dict[str, Any]]:
