@@ -96,6 +96,12 @@ def test_a_trend_is_of_years_where_all_values_are_dates():
     assert "change for each unit of size: +0.25" in effect_text([effect("1", ["2"])], "topic", "size")
 
 
+def test_a_small_slope_has_digits():
+    small = {"mean": 1.2345e-07, "low": -2.3e-09, "high": 2.5e-07}
+    text = effect_text([effect("1", ["2"]) | {"trend": small}], "topic", "size")
+    assert "change for each unit of size: +1.23e-07 [-2.30e-09, +2.50e-07]" in " ".join(text.split())
+
+
 def test_one_document_is_one():
     assert "1 document, 3 words" in repr(Corpus.from_matrix(np.ones((1, 3))))
     assert "2 documents, 3 words" in repr(Corpus.from_matrix(np.ones((2, 3))))

@@ -31,7 +31,8 @@ def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: 
         lines += _table(told["groups"], field, width)
         if "trend" in told:
             unit = "a year" if dates else f"for each unit of {visible(field)}"
-            lines.append(paragraphs(f"  change {unit}: {_shown(told['trend'], '+', 5)}"))
+            # Of a field of large numbers it is small: digits that count, wherever they stand.
+            lines.append(paragraphs(f"  change {unit}: {_shown(told['trend'], '+#.3g')}"))
         lines.append("")
     return "\n".join(lines)
 
@@ -42,7 +43,7 @@ def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
         (
             f"{group['documents']:,}",
             _shown(group),
-            "" if group["difference"] is None else _shown(group["difference"], "+"),
+            "" if group["difference"] is None else _shown(group["difference"], "+.3f"),
         )
         for group in groups
     ]
@@ -59,8 +60,8 @@ def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
     return lines
 
 
-def _shown(summary: dict[str, Any], sign: str = "", digits: int = 3) -> str:
+def _shown(summary: dict[str, Any], form: str = ".3f") -> str:
     interval = "-"
     if summary["low"] is not None:
-        interval = f"[{summary['low']:{sign}.{digits}f}, {summary['high']:{sign}.{digits}f}]"
-    return f"{summary['mean']:{sign}.{digits}f} {interval}"
+        interval = f"[{summary['low']:{form}}, {summary['high']:{form}}]"
+    return f"{summary['mean']:{form}} {interval}"
