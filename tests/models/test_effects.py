@@ -99,10 +99,34 @@ def test_groups_are_values_or_spans():
     assert days.centres == pytest.approx([2020.0, 2021.5, 2022.0], abs=0.01)
 
 
+def test_months_and_days_of_eight_digits_are_dates():
+    months = groups_of(["2020-01", "2021-07", "2020-01"], "month")
+    assert (months.names, months.dates, months.days) == (["2020-01", "2021-07"], True, False)
+    assert months.centres == pytest.approx([2020.04, 2021.54], abs=0.01)
+    for values in ([20200101, 20210702], ["20200101", "20210702"]):
+        days = groups_of(values, "day")
+        assert days.centres == pytest.approx([2020.0, 2021.5], abs=0.01)
+        assert (days.names, days.dates, days.days) == (["20200101", "20210702"], True, True)
+    numbers = groups_of([20200101, 20211302], "number")  # there is no month 13
+    assert (numbers.centres.tolist(), numbers.dates, numbers.days) == ([20200101.0, 20211302.0], False, False)
+
+
+@pytest.mark.parametrize("form", ["{d:02}.{m:02}.2019", "{m}/{d}/19", "20{d}-Q{m}", "May {d}, 20{m:02}"])
+def test_dates_of_other_forms_are_refused_with_those_that_are_read(form):
+    values = [form.format(d=day, m=month) for day in range(10, 29) for month in (1, 2, 3, 4)]
+    with pytest.raises(
+        InputError, match=r"makes 76 groups .* dates must have the form 2019-06-22, 2019-06 or"
+    ):
+        groups_of(values, "when")
+    with pytest.raises(InputError, match="no --bins of it; dates must have the form"):
+        groups_of(values, "when", bins=4)
+
+
 @pytest.mark.parametrize(
     ("values", "bins", "message"),
     [
         (["a"] * 5, None, "makes one group"),
+        ([f"a place, {i}" for i in range(60)], None, "can be compared$"),
         ([f"t{i}" for i in range(60)], None, r"makes 60 groups \('t0', .*; 2 to 50 can be compared"),
         (["a", "b"], 3, "does not hold numbers or dates alone"),
         ([None, None], None, "makes 0 groups"),

@@ -29,15 +29,19 @@ class Effects(NamedTuple):
             Ends of intervals are None of a component that the chains do not share.
         documents: For JSON: how many documents there are (``all``), how many were ``looked_at``, how many of
             all are ``without_field``, and how many of those looked at ``without_words`` that the run knows.
+        days: Whether the field's values are numbers that were read as dates.
     """
 
     parts: list[dict[str, Any]]
     documents: dict[str, int]
+    days: bool = False
 
     def notes(self, field: str) -> list[str]:
         """Which documents were not used."""
         told, notes = self.documents, []
         looked_at, of_all = f"{told['looked_at']:,}", f"{told['all']:,} documents"
+        if self.days:
+            notes.append(f"the numbers of field {field!r} are read as dates: year, month, day")
         if left := told["without_field"]:
             notes.append(f"{left:,} of {of_all} have no field {field!r} and are left out")
         if told["looked_at"] < told["all"]:
@@ -104,7 +108,7 @@ def effects(
         told.append(_told(part, of_groups, bool(shared[place]), groups, used, at, model))
     left = int((groups.of < 0).sum())
     counts = {"all": corpus.num_documents, "looked_at": len(chosen)}
-    return Effects(told, counts | {"without_field": left, "without_words": empty})
+    return Effects(told, counts | {"without_field": left, "without_words": empty}, groups.days)
 
 
 def _told(

@@ -1,6 +1,7 @@
 """Groups of documents by one of their fields: its values, or spans of numbers and dates."""
 
 import datetime
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -11,6 +12,11 @@ from geodrift._errors import InputError
 
 MOST_VALUES = 12  # different numbers or dates that are groups of their own
 MOST_GROUPS = 50
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_DAY = re.compile(r"\d{8}")
+# Of values that are no dates to us, those that somebody may have meant so: 22.06.2019, 6/22/19, 2013-Q4.
+_DATE_LIKE = re.compile(r"(\d{1,4}[-./ ]\w{1,9}([-./ ]\d{1,4})?|\w{3,9} \d{1,2},? \d{4})([T, ].*)?")
+_FORMS = "dates must have the form 2019-06-22, 2019-06 or 20190622"
 
 
 class Groups(NamedTuple):
@@ -21,12 +27,14 @@ class Groups(NamedTuple):
         of: The group of each document; -1 where the document does not have the field.
         centres: Mean value of each group, where values are numbers or dates (in years); else None.
         dates: Whether values are dates, all of them.
+        days: Whether these are numbers, of eight digits each.
     """
 
     names: list[str]
     of: Int[np.ndarray, " D"]
     centres: Float[np.ndarray, " G"] | None
     dates: bool = False
+    days: bool = False
 
     @property
     def sizes(self) -> Int[np.ndarray, " G"]:
@@ -51,10 +59,15 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
     """
     has = np.array([value is not None and value != "" for value in values], bool)
     told = [value for value, there in zip(values, has, strict=True) if there]
-    numbers = _numbers(told)
+    days = bool(told) and all(_DAY.fullmatch(str(value)) for value in told)
+    numbers = _numbers([f"{value}T00" for value in told]) if days else None
+    days = numbers is not None
+    numbers = _numbers(told) if numbers is None else numbers
     different = len(set(map(str, told)))
     if numbers is None and bins is not None:
-        raise InputError(f"field {field!r} does not hold numbers or dates alone: there are no --bins of it")
+        raise InputError(
+            f"field {field!r} does not hold numbers or dates alone: there are no --bins of it{_forms(told)}"
+        )
     if numbers is not None and (bins is not None or different > MOST_VALUES):
         names, inner = _spans(numbers, told, bins or 8)
     else:
@@ -66,13 +79,20 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
         shown = [repr(value) for value, _ in Counter(map(str, told)).most_common(5)]
         common = ", ".join(shown + ["..."] * (different > len(shown))) or "none"
         made = "one group" if len(names) == 1 else f"{len(names):,} groups"
-        raise InputError(f"field {field!r} makes {made} ({common}); 2 to {MOST_GROUPS} can be compared")
+        more = _forms(told) if numbers is None and names else ""
+        raise InputError(f"field {field!r} makes {made} ({common}); 2 to {MOST_GROUPS} can be compared{more}")
     of = np.full(len(values), -1)
     of[has] = inner
     if numbers is None:
         return Groups(names, of, None)
     centres = np.array([numbers[inner == group].mean() for group in range(len(names))])
-    return Groups(names, of, centres, all(_plain_number(value) is None for value in told))
+    return Groups(names, of, centres, days or all(_plain_number(value) is None for value in told), days)
+
+
+def _forms(values: list[Any]) -> str:
+    """For a refusal: what form dates must have, where most of the values may be dates of another."""
+    like = sum(_DATE_LIKE.fullmatch(str(value)) is not None for value in values)
+    return f"; {_FORMS}" if 2 * like > len(values) else ""
 
 
 def _numbers(values: list[Any]) -> Float[np.ndarray, " n"] | None:
@@ -100,8 +120,10 @@ def _number(value: Any) -> float | None:
     number = _plain_number(value)
     if number is not None:
         return number if np.isfinite(number) else None
+    text = str(value)
     try:
-        day = datetime.datetime.fromisoformat(str(value))
+        # A month stands where the middle of it does.
+        day = datetime.datetime.fromisoformat(f"{text}-15" if _MONTH.fullmatch(text) else text)
     except ValueError:
         return None
     begin = datetime.datetime(day.year, 1, 1)
