@@ -81,6 +81,15 @@ def test_files_and_folders_name_their_documents(tmp_path):
     assert ids == ["all/a.txt", "all/c.csv:1", "all/sea/b.txt", "sea/b.txt"]
 
 
+def test_a_field_of_csv_that_is_na_is_missing(tmp_path):
+    """As R's write.csv has it; ids and texts are what they are, and other formats can say null."""
+    (tmp_path / "r.csv").write_text('"id","year","body"\n"NA",NA,"NA"\n"b",2019,"one"\n"c","NA","one"\n')
+    documents = told(build_corpus(find_sources([tmp_path / "r.csv"], text_field="body"), OPTIONS))
+    assert documents == [Document("NA", {}), Document("b", {"year": "2019"}), Document("c", {})]
+    (tmp_path / "r.jsonl").write_text('{"text": "one", "place": "NA"}\n')
+    assert told(build_corpus(find_sources([tmp_path / "r.jsonl"]), OPTIONS))[0].fields == {"place": "NA"}
+
+
 def test_parquet_keeps_plain_columns(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

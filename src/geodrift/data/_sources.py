@@ -127,6 +127,9 @@ def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
         where = {"file": name} if source.of_many and source.fields is None else {}
         values = record.values
         kept = kept_fields(values, source.fields, source.text_field, source.id_field or "id")
+        if source.kind == "csv":
+            # What R writes for a missing value: CSV has none of its own, as the other formats have.
+            kept = {field: value for field, value in kept.items() if value != "NA"}
         yield record.text, Document(_id(name, record, source), where | kept | _kept_text(record, source))
 
 
