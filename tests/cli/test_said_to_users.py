@@ -50,8 +50,17 @@ def test_the_score_of_the_fitted_documents_is_no_held_out_score(geodrift_cli, ma
     status, _, said = geodrift_cli("evaluate", made / "run", made / "corpus")
     assert status == 0
     assert "was fitted to these documents, all or most of them: the score is better" in said
-    (tmp_path / "new.jsonl").write_text(json.dumps({"body": " ".join(WORDS[:12])}) + "\n")
-    assert "was fitted to these" not in geodrift_cli("evaluate", made / "run", tmp_path / "new.jsonl")[2]
+    # The text itself, and a corpus of it that was made in another way.
+    options = ("--out", tmp_path / "other", "--text-field=body", "--fields=title", "--min-df=15")
+    assert geodrift_cli("corpus", made / "in.jsonl", *options)[0] == 0
+    for same in (made / "in.jsonl", tmp_path / "other"):
+        assert "was fitted to these documents" in geodrift_cli("evaluate", made / "run", same)[2]
+    for number in (60, 1):  # as many others, and fewer
+        new = "".join(json.dumps({"body": record["text"]}) + "\n" for record in texts(number, 1))
+        (tmp_path / "new.jsonl").write_text(new)
+        status, _, said = geodrift_cli("evaluate", made / "run", tmp_path / "new.jsonl")
+        assert status == 0
+        assert "was fitted to these" not in said
 
 
 def test_a_run_lies_in_no_corpus(geodrift_cli, made):

@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from geodrift.cli import UsageError
 from geodrift.cli._inputs import holds_counts, is_corpus, load_corpus, load_documents
 from geodrift.cli._options import Text
-from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
+from geodrift.data import Corpus, DocumentTable, InputError, VectorRows, VectorSource, read_vocabulary
 from geodrift.driver import Run
 from geodrift.models.kit import Model
+
+ROWS_COMPARED = 200
 
 
 def load_training(
@@ -39,14 +44,40 @@ def load_new(
     return VectorSource.open(path, None if vocab is None else read_vocabulary(vocab)).matrix, None
 
 
-def is_of_run(run: Run, path: Path | str) -> bool:
-    """Whether `path` is the corpus, or the file of vectors, that a run was fitted to."""
-    if isinstance(path, str):
-        return False
+def is_of_run(run: Run, path: Path | str, rows: VectorRows | Corpus) -> bool:
+    """Whether `path` has the documents, or the vectors, that a run was fitted to.
+
+    Args:
+        run: The run.
+        path: INPUT.
+        rows: From `load_new`.
+    """
     told = run.config["corpus"]
-    if told.get("path") == str(path.resolve()):
+    if isinstance(path, Path) and told.get("path") == str(path.resolve()):
         return True
-    return is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum")
+    if is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum"):
+        return True
+    return "reads" not in told and sp.issparse(rows) and _are_rows_of(run, sp.csr_matrix(rows))
+
+
+def _are_rows_of(run: Run, rows: sp.csr_matrix) -> bool:
+    """Whether most rows are those of the run's documents, number by number.
+
+    The same text makes corpora of other checksums: from the file itself, with other fields, in other shards.
+    """
+    try:
+        corpus = Corpus.open(run.path / run.config["corpus"]["path"], checked=False)
+    except InputError:
+        return False  # gone, or damaged: for evaluate it need not be there
+    if corpus.num_documents != rows.shape[0] or corpus.num_words != rows.shape[1]:
+        return False
+    numbers = np.unique(np.linspace(0, rows.shape[0] - 1, ROWS_COMPARED).astype(int))
+    # Words that one of the two was made without say nothing.
+    words = np.flatnonzero(np.asarray(rows.sum(axis=0)).ravel())
+    given = sp.csr_matrix(rows[numbers][:, words])
+    differs = abs(given - corpus.rows(numbers)[:, words]).sum(axis=1)
+    alike = (np.asarray(differs).ravel() == 0) & (given.getnnz(axis=1) > 0)
+    return bool(alike.mean() > 0.5)
 
 
 def _refuse(model: Model, text: Text) -> None:

@@ -73,7 +73,7 @@ def evaluate(
     model = model_of(opened)
     told = m.given(model, options, m.evaluation_options_of)
     counts, _ = load_new(opened, model, source, vocab, o.Text(text_field, encoding))
-    if is_of_run(opened, source):
+    if is_of_run(opened, source, counts):
         say(
             f"note: {opened.path} was fitted to these documents, all or most of them: the score is better"
             " than that of others; give new ones, or fit with --held-out"
