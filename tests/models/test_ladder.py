@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -160,3 +161,11 @@ def test_the_command_names_a_number(counts, tmp_path, call):
     assert told["chosen"] == 4
     assert told["rows"][0]["shared"] is None  # one chain
     assert "the page:" in call("choose-k", tmp_path / "counts.npz", "--run", tmp_path / "k", *options)
+
+
+def test_help_tells_the_defaults_of_the_runs(call):
+    told = re.split(r"\s--(?=[a-z-]+ <)", call("choose-k", "--help"))
+    defaults = {text.split()[0]: " ".join(text.split()).split("Default: ")[-1] for text in told}
+    for name in ("doc-topic", "topic-word"):
+        assert defaults[f"learn-{name}-prior"].startswith("symmetric.")
+    assert defaults["method"].startswith("gibbs.")

@@ -1,5 +1,6 @@
 """The command that compares numbers of topics: choose-k."""
 
+import dataclasses
 import signal
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +20,12 @@ _MODELS = [model for model in models().values() if model.ladder_setting]
 
 
 def _other_settings(model: Any) -> Iterable[Setting]:
-    return [told for told in m.settings_of(model) if told.name != model.ladder_setting]
+    """All but the number of topics, with the defaults that they have here."""
+    return [
+        dataclasses.replace(told, default=model.ladder_defaults.get(told.name, told.default))
+        for told in m.settings_of(model)
+        if told.name != model.ladder_setting
+    ]
 
 
 Topics = Annotated[str, typer.Option(help="Numbers of topics, two or more.")]
