@@ -7,7 +7,7 @@ from geodrift.models.kit._agreement import agreement
 from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._found_draws import with_intervals_of_shared
 from geodrift.models.kit._relations import Relation, best_pair, relations_of
-from geodrift.models.kit._verdict import verdict_of
+from geodrift.models.kit._verdict import Verdict, verdict_of
 
 NUM_WORDS = 60
 
@@ -69,6 +69,16 @@ def test_the_verdict_names_them():
     said = str(verdict)
     assert "are one topic in 2 other chains." in said or "is two topics in 2 other chains." in said
     assert verdict.to_dict()["relations"][0]["chains"] == 2
+
+
+def test_the_verdict_tells_of_two_that_are_one_elsewhere_once():
+    merged = [Relation(1, "merged", 11, 1), Relation(5, "split", None, 1), Relation(11, "merged", 1, 2)]
+    verdict = Verdict("topic", [2] * 12, 4, 0.9, 0.0, [*merged, Relation(6, "split", None, 1)], {})
+    assert str(verdict).split("\n")[2:] == [
+        "Topics 11 and 1 are one topic in 2 other chains.",
+        "Topic 5 is two topics in 1 other chain.",
+        "Topic 6 is two topics in 1 other chain.",
+    ]
 
 
 def test_weights_of_components_that_are_not_shared_have_no_interval():

@@ -64,6 +64,19 @@ def relations_of(
     return relations
 
 
+def told_once(relations: list[Relation]) -> list[Relation]:
+    """The relations without what they say twice: of two that are merged each has one, with the other in it.
+
+    Of the two the one of more chains stays, in the place of the first.
+    """
+    told: dict[tuple[str, frozenset[int | None]], Relation] = {}
+    for relation in relations:
+        key = relation.kind, frozenset({relation.place, relation.partner})
+        if key not in told or told[key].chains < relation.chains:
+            told[key] = relation
+    return list(told.values())
+
+
 def _in_chain(
     own: Float[np.ndarray, "K V"],
     others: Float[np.ndarray, "K V"],

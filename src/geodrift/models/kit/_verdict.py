@@ -10,7 +10,7 @@ from scipy import stats
 
 from geodrift import diagnostics
 from geodrift.models.kit._agreement import Agreement, least_chains
-from geodrift.models.kit._relations import Relation
+from geodrift.models.kit._relations import Relation, told_once
 
 SAME = 1.05  # R-hat up to which the chains count as having one law
 MOST_TOLD = 50  # components, and relations, that a person is told by name
@@ -112,9 +112,10 @@ class Verdict:
             lines.append(
                 f"Take the others as possibilities, without intervals; {name} (chains that found it): {told}."
             )
-        lines += [self._of_relation(relation) for relation in self.relations[:MOST_TOLD]]
-        if len(self.relations) > MOST_TOLD:
-            lines.append(f"{len(self.relations) - MOST_TOLD:,} more are split or merged in other chains.")
+        relations = told_once(self.relations)
+        lines += [self._of_relation(relation) for relation in relations[:MOST_TOLD]]
+        if len(relations) > MOST_TOLD:
+            lines.append(f"{len(relations) - MOST_TOLD:,} more are split or merged in other chains.")
         return lines
 
     def _of_intervals(self) -> str:
