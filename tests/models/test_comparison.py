@@ -2,6 +2,7 @@
 
 import json
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from geodrift.data import Corpus
 from geodrift.driver import Length
 from geodrift.models import create_run, fit, make_chains, model_named, model_of
 from geodrift.models.kit import corpus_of
-from geodrift.models.kit._comparison import difference_ends
+from geodrift.models.kit._comparison import Comparison, difference_ends
 from geodrift.models.kit._comparison_scores import paired_difference
 from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._matched_runs import lonely_of
 
 SETTINGS = {"n_topics": 3, "num_draws": 10}
 
@@ -79,6 +81,29 @@ def test_two_topics_of_one_run_that_are_one_in_the_other_are_named(runs):
     found = models.compare(three, two)
     assert {each.kind for each in (*found.only_first, *found.only_second)} & {"split", "merged"}
     assert "together" in str(found) or "it is topic" in str(found)
+
+
+def test_one_of_two_that_are_alike_is_told_as_such_and_no_cosine_contradicts_the_threshold():
+    """A theme that the second run has twice: the pair takes one of the two, and the other is not new."""
+
+    def side(*rows):
+        means = np.array(rows, float)
+        means /= np.linalg.norm(means, axis=1)[:, None]
+        return types.SimpleNamespace(means=means, answers=types.SimpleNamespace(signed=False))
+
+    first, second = side([1, 0, 0], [0, 1, 0]), side([0, 1, 0.2035], [1, 0, 0.01], [1, 0, 0])
+    alone = lonely_of(second, first, {0: 1}, 0.98)
+    assert [each[:2] for each in alone] == [(0, 1), (2, 0)]
+    assert [each[3:] for each in alone] == [(None, None), ("merged", 1)]
+    assert 0.9795 < alone[0].cosine < 0.98
+    pair = {"first": 0, "second": 1, "cosine": 0.98004, "words": []}
+    pair |= {"second_inside_first": None, "first_inside_second": None}
+    told = Comparison(("a", "b"), "topic", (2, 3), 3, (3, 3), 0.98, [pair], [], alone, None, "none")
+    text = " ".join(str(told).split())
+    assert "topic 2: with 1 it is topic 0 of the first" in text
+    assert "topic 0: nearest is 1 of the first (cosine 0.97992)" in text
+    assert "a cosine above 0.98000" in text
+    assert "0 1 0.98004 -" in text
 
 
 def test_scores_are_those_of_evaluate_on_the_same_documents(runs):

@@ -99,8 +99,8 @@ def comparison(
         (first.words, second.words),
         threshold,
         matched,
-        lonely_of(first, second, {a for a, _, _ in pairs}, threshold),
-        lonely_of(second, first, {b for _, b, _ in pairs}, threshold),
+        lonely_of(first, second, {b: a for a, b, _ in pairs}, threshold),
+        lonely_of(second, first, {a: b for a, b, _ in pairs}, threshold),
         *scored,
     )
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._comparison import Comparison
 
 WORDS = 4  # of a pair that are told
+MOST_DIGITS = 6  # of a cosine
 
 
 def comparison_text(told: "Comparison") -> str:
@@ -22,7 +23,9 @@ def comparison_text(told: "Comparison") -> str:
             f"{told.common_words:,} words of the first's {told.words[0]:,} and the second's"
             f" {told.words[1]:,} are in both, and are what is compared"
         )
-    lines.append(f"{len(told.matched)} {name}s are in both (a cosine above {told.threshold:.2f}).")
+    lines.append(
+        f"{len(told.matched)} {name}s are in both (a cosine above {told.threshold:.{_digits(told)}f})."
+    )
     inside = [pair[key] for pair in told.matched for key in ("second_inside_first", "first_inside_second")]
     known = [share for share in inside if share is not None]
     if known:
@@ -32,16 +35,29 @@ def comparison_text(told: "Comparison") -> str:
     return "\n".join([*text, paragraphs(_scores(told))])
 
 
+def _digits(told: "Comparison") -> int:
+    """Digits with which no cosine seems to be on the other side of the threshold."""
+    alone = [each.cosine for each in (*told.only_first, *told.only_second)]
+    for digits in range(2, MOST_DIGITS):
+        shown = round(told.threshold, digits)
+        cosines = [*alone, *(pair["cosine"] for pair in told.matched)]
+        if all((round(each, digits) > shown) == (each > told.threshold) for each in cosines):
+            return digits
+    return MOST_DIGITS
+
+
 def _pairs(told: "Comparison") -> list[str]:
     if not told.matched:
         return []
     width, about = terminal_width(), f"{told.component}s: words that differ beyond their intervals"
-    lines = [hanging(about, "first  second  cosine  inside  ", width)]
+    digits = max(3, _digits(told))
+    room = max(len("cosine"), digits + 2)
+    lines = [hanging(about, f"first  second  {'cosine':>{room}}  inside  ", width)]
     for pair in told.matched:
         shares = [pair["second_inside_first"], pair["first_inside_second"]]
         known = [share for share in shares if share is not None]
         inside = f"{sum(known) / len(known):.0%}" if known else "-"
-        head = f"{pair['first']:>5}  {pair['second']:>6}  {pair['cosine']:>6.3f}  {inside:>6}  "
+        head = f"{pair['first']:>5}  {pair['second']:>6}  {pair['cosine']:>{room}.{digits}f}  {inside:>6}  "
         lines.append(hanging(_words(pair), head, width))
     return [*lines, ""]
 
@@ -63,17 +79,18 @@ def _lonely(told: "Comparison") -> list[str]:
     ):
         if found:
             lines.append(f"In the {side} run alone:")
-            lines += [paragraphs(f"  {_sentence(each, told.component, other)}") for each in found]
+            digits = _digits(told)
+            lines += [paragraphs(f"  {_sentence(each, told.component, other, digits)}") for each in found]
             lines.append("")
     return lines
 
 
-def _sentence(each: Lonely, name: str, other: str) -> str:
+def _sentence(each: Lonely, name: str, other: str, digits: int) -> str:
     if each.kind == "split":
         return f"{name} {each.place}: {name}s {each.nearest} and {each.beside} of the {other} together"
     if each.kind == "merged":
         return f"{name} {each.place}: with {each.beside} it is {name} {each.nearest} of the {other}"
-    return f"{name} {each.place}: nearest is {each.nearest} of the {other} (cosine {each.cosine:.2f})"
+    return f"{name} {each.place}: nearest is {each.nearest} of the {other} (cosine {each.cosine:.{digits}f})"
 
 
 def _scores(told: "Comparison") -> str:

@@ -55,8 +55,8 @@ class Lonely(NamedTuple):
         place: Its number.
         nearest: The component of the other run that resembles it most.
         cosine: How much.
-        kind: "split" if the other run has it in two components, "merged" if it is a part of ``nearest``, else
-            None.
+        kind: "split" if the other run has it in two components, "merged" if it is a part of ``nearest``, or
+            one of two that both are like it, else None.
         beside: The other half: of the other run where it is split, of the same run where it is merged.
     """
 
@@ -110,10 +110,17 @@ def matched_pairs(first: Side, second: Side) -> tuple[list[tuple[int, int, float
     return found, threshold
 
 
-def lonely_of(one: Side, other: Side, taken: set[int], threshold: float) -> list[Lonely]:
-    """Components of one run that the other does not have, and what they are there."""
+def lonely_of(one: Side, other: Side, taken: dict[int, int], threshold: float) -> list[Lonely]:
+    """Components of one run that the other does not have, and what they are there.
+
+    Args:
+        one: The one.
+        other: The other.
+        taken: Components of the one, by those of the other that are the same.
+        threshold: The cosine above which they are.
+    """
     directions, cosines, found = directions_of(one.answers.signed), one.means @ other.means.T, []
-    for place in sorted(set(range(len(one.means))) - taken):
+    for place in sorted(set(range(len(one.means))) - set(taken.values())):
         nearest = int(cosines[place].argmax())
         of_one, of_other = one.means[place], other.means[nearest]
         split, second = best_pair(of_one, other.means, cosines[place], nearest, threshold, directions)
@@ -122,5 +129,8 @@ def lonely_of(one: Side, other: Side, taken: set[int], threshold: float) -> list
         # What is as much like one component as two of them are is not two.
         if max(split, merged) > threshold > cosines[place, nearest]:
             kind, beside = ("split", second) if split >= merged else ("merged", partner)
+        elif cosines[place, nearest] > threshold and nearest in taken:
+            # Of two that are one theme the pair took the other.
+            kind, beside = "merged", taken[nearest]
         found.append(Lonely(place, nearest, float(cosines[place, nearest]), kind, beside))
     return found
