@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -109,11 +110,35 @@ def test_the_true_number_is_named_and_the_runs_are_taken_up(ladder, counts):
     before = (folder / "topics-4" / "summary.json").stat().st_mtime_ns
     again = choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2)
     assert (folder / "topics-4" / "summary.json").stat().st_mtime_ns == before
-    assert [row["perplexity"] for row in again.rows] == [row["perplexity"] for row in first.rows[:2]]
+    assert again.rows == first.rows  # 8 stands there, and is compared too
+    assert (again.best, again.chosen) == (first.best, first.chosen)
+    assert (first.notes, again.notes) == ([], ["In the directory already, and compared too: 8."])
     with pytest.raises(InputError, match="of another seed"):
         choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2, seed=1)
     with pytest.raises(InputError, match="is another one"):
         choose_number_of_topics(counts[:200], (2, 4), directory=folder, steps=60, chains=2)
+
+
+def test_advice_is_of_all_numbers_that_stand_in_the_directory(ladder, counts, tmp_path):
+    folder = tmp_path / "runs"
+    shutil.copytree(ladder[0], folder)
+    other = tmp_path / "other"
+    choose_number_of_topics(counts, (5, 16), directory=other, steps=10, chains=1, seed=1)
+    (other / "topics-16").rename(folder / "topics-16")
+    (folder / "topics-32").mkdir()
+    found = choose_number_of_topics(counts, (2, 3), directory=folder, steps=60, chains=2)
+    assert [row["topics"] for row in found.rows] == [2, 3, 4, 8]
+    assert found.chosen == 4
+    said = " ".join(str(found).split())
+    assert "It is the largest that was tried" not in said
+    for note in (
+        "In the directory already, and compared too: 4, 8.",
+        "topics-16 is not compared: it is of another seed and chains.",
+        "topics-32 is not compared: it cannot be read.",
+    ):
+        assert note in said
+        assert note in (folder / "choice.html").read_text()
+    assert len(json.loads((folder / "choice.json").read_text())["rows"]) == 4
 
 
 def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):

@@ -1,6 +1,7 @@
 """How many topics: a ladder of numbers as one page, and its figure as an SVG."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from geodrift.report._ladder_figure import ladder_figure
 from geodrift.report._markup import Markup, tag
 from geodrift.report._page import GENERATOR, policy, resource
 from geodrift.report._save import refuse_foreign
-from geodrift.report._text import number
+from geodrift.report._text import number, shown
+
+LONGEST_NOTE = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +29,7 @@ class LadderReport:
         documents: Held-out documents.
         tokens: Their held-out words.
         rule: By which numbers are told apart.
+        notes: Which runs were there already, and which are not compared.
     """
 
     rows: list[dict[str, Any]]
@@ -35,6 +39,7 @@ class LadderReport:
     documents: int
     tokens: int
     rule: str
+    notes: Sequence[str] = ()
 
     def svg(self) -> str:
         """The figure by itself, with its styles."""
@@ -85,6 +90,7 @@ class LadderReport:
             f" ({self.tokens:,} held-out words).",
             f"Not told from it: {', '.join(map(str, alike))}. The smallest is {self.chosen}.",
             f"{self.rule[:1].upper()}{self.rule[1:]}.",
+            *(shown(note, LONGEST_NOTE) for note in self.notes),
         ]
         return tag("ul", [tag("li", line) for line in lines], class_="verdict")
 

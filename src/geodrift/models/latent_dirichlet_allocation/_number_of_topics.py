@@ -37,7 +37,8 @@ def choose_number_of_topics(
         documents: Counts [D, V], sparse or dense, or a `geodrift.data.Corpus`.
         numbers: Of topics, two or more.
         directory: Where the runs are written, or stand: those that are done are not fitted again. Each is a
-            run directory as `geodrift fit` writes it; ``geodrift.load`` opens it.
+            run directory as `geodrift fit` writes it; ``geodrift.load`` opens it. Those of other numbers that
+            stand there are compared too, where they can be; ``notes`` of the ladder name them.
         vocabulary: V words, of counts.
         seconds: Time for the steps of all runs together; 300 where no steps are told either.
         steps: Steps of each chain, instead of a time.

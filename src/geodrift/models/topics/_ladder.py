@@ -10,6 +10,7 @@ import numpy as np
 from geodrift.data import Corpus
 from geodrift.files import write_json
 from geodrift.models.kit._model import Model
+from geodrift.models.topics._ladder_others import other_runs
 from geodrift.models.topics._ladder_rule import RULE, TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import CHAINS, fitted_runs, held_out_of
 from geodrift.models.topics._ladder_scores import scored
@@ -38,6 +39,7 @@ class Ladder:
         chains: Of each run.
         documents: Held-out documents.
         tokens: Their held-out tokens.
+        notes: Which numbers that stood in the directory are compared too, and what there is not compared.
     """
 
     rows: list[dict[str, Any]]
@@ -46,6 +48,7 @@ class Ladder:
     chains: int
     documents: int
     tokens: int
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -59,7 +62,8 @@ class Ladder:
 
     def report(self) -> LadderReport:
         """For readers: ``ladder.report().save("topics.html")``, or ``.svg()``."""
-        return LadderReport(self.rows, self.best, self.chosen, self.chains, self.documents, self.tokens, RULE)
+        counts = self.chains, self.documents, self.tokens
+        return LadderReport(self.rows, self.best, self.chosen, *counts, RULE, self.notes)
 
     def save(self, folder: str | Path) -> None:
         """Write the page, the figure and the numbers into a directory; earlier ones of ours are replaced."""
@@ -87,7 +91,7 @@ def climb(
     console: "Console | None" = None,
     say: Callable[[str], object] = lambda line: None,
 ) -> Ladder:
-    """Fit every number of topics, and compare them.
+    """Fit every number of topics, and compare them, with those that the directory holds already.
 
     Args:
         model: With a `Model.ladder_setting`.
@@ -108,14 +112,12 @@ def climb(
         InputError: Another run stands where one is to be written.
     """
     aside = held_out_of(corpus.num_documents) if held_out is None else held_out
-    config = {
-        "settings": {**model.ladder_defaults, **settings},
-        "seed": seed,
-        "chains": chains,
-        "held_out": aside,
-    }
+    config: dict[str, Any] = {"settings": {**model.ladder_defaults, **settings}}
+    config |= {"seed": seed, "chains": chains, "held_out": aside}
     budget = SECONDS if seconds is None and steps is None else seconds
     runs = fitted_runs(model, corpus, numbers, folder, config, (budget, steps), console, say)
+    others, notes = other_runs(model, folder, runs)
+    runs = dict(sorted({**runs, **others}.items()))
     view, rows = corpus.split(aside, seed)
     found = []
     for number, run in runs.items():
@@ -130,4 +132,4 @@ def climb(
     ]
     best = max(told, key=lambda row: row["score"])["topics"]
     chosen = min(row["topics"] for row in told if not row["apart"])
-    return Ladder(told, best, chosen, chains, int((tokens > 0).sum()), int(np.sum(tokens)))
+    return Ladder(told, best, chosen, chains, int((tokens > 0).sum()), int(np.sum(tokens)), notes)

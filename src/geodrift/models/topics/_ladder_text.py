@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from geodrift._terminal import visible
 from geodrift.models.kit._tables import paragraphs
 from geodrift.report._text import counted
 
@@ -25,6 +26,7 @@ def ladder_text(ladder: "Ladder") -> str:
         "Worse by: nats a held-out word, paired with the best, +- standard error (over documents and"
         f" {counted(ladder.chains, 'chain')}).",
         _conclusion(ladder),
+        *map(visible, ladder.notes),
     ]
     return "\n".join([*lines, "", *map(paragraphs, told)])
 
