@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 import geodrift
 from geodrift.models import DirichletProcessMixture
-from geodrift.models.dirichlet_process_mixture import log_predictive
+from geodrift.models.dirichlet_process_mixture import log_predictive, membership
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, log_of_counted
 from geodrift.models.kit import _places
 
 WORDS = 12
@@ -247,3 +248,41 @@ def test_chains_that_lack_a_cluster_do_not_agree_that_it_is_there():
     assert agreed.found.sum(axis=0).tolist() == [4, 4, 1]
     assert agreed.shared.tolist() == [True, True, False]
     assert found["clusters"].shape == clusters.shape
+
+
+def test_clusters_are_integrated_out_given_their_counts():
+    rng = np.random.default_rng(0)
+    rows, counts = rng.poisson(0.8, (5, WORDS)), rng.poisson(1.5, (3, WORDS))
+    rows[0, 0] = 40
+    shapes = counts[:, None] + 0.3
+    exact = gammaln(shapes + rows).sum(2) - gammaln(shapes).sum(2)
+    whole = shapes.sum(2)
+    exact += gammaln(whole) - gammaln(whole + rows.sum(1))
+    np.testing.assert_allclose(log_of_counted(sp.csr_matrix(rows), counts, 0.3), exact.T, rtol=1e-10)
+
+
+def test_a_new_row_of_a_cluster_of_few_tokens_belongs_to_it():
+    """Clusters that were drawn have a probability near 0 for most words that they have not seen."""
+    rng = np.random.default_rng(21)
+    words = rng.dirichlet(np.full(1000, 0.5), 4)
+    groups = rng.integers(4, size=200)
+    rows = np.array([rng.multinomial(30, words[group]) for group in groups])
+    model = DirichletProcessMixture(random_state=21, n_chains=2, n_steps=60).fit(rows[:150])
+    labels = model.predict(rows[150:])
+    assert (labels >= 0).all()
+    assert model.predict_proba(rows[150:])[:, -1].mean() < 0.01
+    same = labels[:, None] == labels
+    assert (same == (groups[150:, None] == groups[150:])).mean() > 0.99
+    assert (model.predict(rows[:150]) == model.labels_).mean() > 0.97
+
+
+def test_draws_count_as_much_as_they_expect_a_new_row():
+    """Of two draws one has the row's word and the other has not: Bayes' rule over draws and clusters."""
+    counts = np.array([[[8, 0]], [[0, 8]]])
+    draws = Drawn(np.full((2, 1, 2), 0.5), counts, np.array([[0.5], [0.9]]), np.array([0.5, 0.1]))
+    given = {"places": np.zeros((2, 1), int), "found": np.ones((2, 2), bool), "others": True}
+    told = membership(sp.csr_matrix([[1, 0]]), draws, 1.0, **given)
+    in_cluster, as_new = 0.5 * 0.9 + 0.9 * 0.1, 0.5 * 0.5 + 0.1 * 0.5
+    np.testing.assert_allclose(told["mean"][0, 0], in_cluster / (in_cluster + as_new), rtol=1e-6)
+    # The first draw has seven tenths of the weight and more: both ends are its probability or the other's.
+    np.testing.assert_allclose([told["low"][0, 0], told["high"][0, 0]], [0.09 / 0.14, 0.45 / 0.7], rtol=1e-5)

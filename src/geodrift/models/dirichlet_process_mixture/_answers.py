@@ -12,7 +12,12 @@ from geodrift.models.clusters._command import other_columns
 from geodrift.models.clusters._counted_answers import CountedAnswers
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
+    PARAMETERS,
+    Drawn,
+    averaged,
+    under_draws,
+)
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_scores import Draws
@@ -37,7 +42,7 @@ class DirichletProcessAnswers(CountedAnswers):
     ) -> dict[str, Any]:
         """Minus the mean log density of a row, of the draws' average and of a single draw."""
         del seed, options
-        logs = under_draws(rows, draws, float(run.config["settings"]["cluster_word_prior"]))
+        logs = under_draws(rows, Drawn.of(draws), float(run.config["settings"]["cluster_word_prior"]))
         return {
             "nats": -float(averaged(logs).mean()),
             "nats_of_one_draw": -float(logs.mean()),
@@ -49,7 +54,7 @@ class DirichletProcessAnswers(CountedAnswers):
     ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
         """Log density of each row, of the draws' average."""
         del seed
-        logs = under_draws(rows, draws, float(run.config["settings"]["cluster_word_prior"]))
+        logs = under_draws(rows, Drawn.of(draws), float(run.config["settings"]["cluster_word_prior"]))
         return averaged(logs), np.ones(rows.shape[0])
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
@@ -62,19 +67,19 @@ class DirichletProcessAnswers(CountedAnswers):
     def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
         """Probabilities of the clusters that are told of; of the rest too where their number is free."""
         del seed
-        agreed, given = self.aligned(run)[1], self.number_is_given(run)
+        agreed, others = self.aligned(run)[1], not self.number_is_given(run)
         posterior = run.draws["posterior"].to_dataset()
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
         chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
         flat = {
             name: posterior[name].values.reshape(-1, *posterior[name].shape[2:])[chosen]
-            for name in ("clusters", "cluster_weights", "new_weight")
+            for name in PARAMETERS
+            if name in posterior
         }
-        prior = float(run.config["settings"]["cluster_word_prior"])
-        draws = flat["clusters"], flat["cluster_weights"], flat["new_weight"]
-        found, others = draws_found(agreed, chosen, int(not given)), not given
-        weights = membership(rows, draws, prior, places=orders[chosen], found=found, others=others)
-        return with_intervals_of_shared(weights, agreed if given else _places.with_rest(agreed))
+        given = Drawn.of(flat), float(run.config["settings"]["cluster_word_prior"])
+        found = draws_found(agreed, chosen, int(others))
+        weights = membership(rows, *given, places=orders[chosen], found=found, others=others)
+        return with_intervals_of_shared(weights, _places.with_rest(agreed) if others else agreed)
 
     def other_columns(self, run: Run) -> list[str]:
         """Clusters that are not told of, unless their number is given."""

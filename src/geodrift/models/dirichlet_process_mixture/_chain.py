@@ -13,7 +13,7 @@ from geodrift.models.dirichlet_process_mixture._cluster_move import ClusterMove
 from geodrift.models.dirichlet_process_mixture._rows import Rows, RowSource
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._sampler import CollapsedGibbs
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import log_predictive
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import log_joint_of_rows
 from geodrift.models.dirichlet_process_mixture.scaled_counts._sampler import ScaledCounts
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
@@ -82,6 +82,8 @@ class Chain(ModelChain):
             "number_of_clusters": Variable((), (), "int32"),
         }
         if self.settings.method == "gibbs":
+            # Beside the clusters drawn: a new row's density has them integrated out.
+            found["cluster_counts"] = Variable(("cluster", "word"), (size, num_words), "int32")
             found["log_joint"] = Variable((), (), "float64")
         if self.settings.store_assignments:
             found["assignments"] = Variable(("document",), (self.source.num_rows,), "int32")
@@ -92,6 +94,7 @@ class Chain(ModelChain):
         drawn = self.move.draw(self.count)
         found = {
             "clusters": drawn.clusters,
+            "cluster_counts": drawn.counts,
             "cluster_weights": drawn.weights,
             "cluster_sizes": drawn.sizes,
             "new_weight": np.array(drawn.new_weight),
@@ -167,5 +170,7 @@ class Chain(ModelChain):
     def _nats(self, held_out: sp.csr_matrix) -> float:
         """Minus the mean log density of the held-out rows under a draw of the present state."""
         drawn, prior = self.move.draw(self.count), self.settings.cluster_word_prior
-        found = log_predictive(held_out, drawn.clusters, drawn.weights, drawn.new_weight, prior)
-        return -float(found.mean())
+        logs = log_joint_of_rows(held_out, prior)(
+            drawn.clusters, drawn.counts, drawn.weights, drawn.new_weight
+        )
+        return -float(np.logaddexp.reduce(logs, axis=1).mean())

@@ -18,6 +18,7 @@ class ClusterDraw(NamedTuple):
     sizes: Float[np.ndarray, " K"]  # the share of the rows that each has, float32
     new_weight: float  # of all clusters that have no rows
     places: Int[np.ndarray, " slots"]  # of an assignment of the move: the place among these clusters
+    counts: Int[np.ndarray, "K V"] | None = None  # N, tokens of words, given which the clusters were drawn
 
 
 class ClusterMove(abc.ABC):

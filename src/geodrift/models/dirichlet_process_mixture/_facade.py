@@ -17,7 +17,12 @@ from geodrift.models.dirichlet_process_mixture._growing import GrowingRows
 from geodrift.models.dirichlet_process_mixture._reports import ClusterReports
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import averaged, under_draws
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
+    PARAMETERS,
+    Drawn,
+    averaged,
+    under_draws,
+)
 from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
 from geodrift.models.dirichlet_process_mixture.model import MODEL
@@ -151,7 +156,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         self.concentration_draws_ = self._draws["concentration"]
         self.assignment_draws_ = self._draws.get("assignments")
         self._lengths = np.asarray(corpus.matrix.sum(axis=1)).ravel().astype(np.int64)
-        self.labels_ = self._labels(self._membership(corpus.matrix)["mean"])
+        self.labels_ = self._labels(self._membership(corpus.matrix, fitted=True)["mean"])
 
     def fit_predict(self, X: Any, y: None = None) -> Int[np.ndarray, " D"]:
         """Fit, and the labels of the rows."""
@@ -184,7 +189,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         """Log density of each row, averaged over the draws; multinomial coefficients are left out."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return averaged(under_draws(rows, self._draws, self.settings_.cluster_word_prior))
+        return averaged(under_draws(rows, Drawn.of(self._draws), self.settings_.cluster_word_prior))
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean of `score_samples`: larger is better."""
@@ -229,15 +234,14 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
     def _of_chains(self, draws: np.ndarray) -> np.ndarray:
         return draws.reshape(len(self.agreement_.cosines), -1, *draws.shape[1:])
 
-    def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
-        orders = self._orders()
+    def _membership(self, rows: sp.csr_matrix, fitted: bool = False) -> dict[str, Float[np.ndarray, "D K"]]:
+        orders, others = self._orders(), not self._given
         chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
-        clusters, weights = self._draws["clusters"][chosen], self._draws["cluster_weights"][chosen]
-        draws = clusters, weights, self._draws["new_weight"][chosen]
-        prior = self.settings_.cluster_word_prior
-        found, others = draws_found(self.agreement_, chosen, int(not self._given)), not self._given
-        weights = membership(rows, draws, prior, places=orders[chosen], found=found, others=others)
-        agreed = self.agreement_ if self._given else _places.with_rest(self.agreement_)
+        draws = Drawn.of({name: self._draws[name][chosen] for name in PARAMETERS if name in self._draws})
+        found = draws_found(self.agreement_, chosen, int(others))
+        given = draws, self.settings_.cluster_word_prior
+        weights = membership(rows, *given, places=orders[chosen], found=found, others=others, fitted=fitted)
+        agreed = _places.with_rest(self.agreement_) if others else self.agreement_
         return with_intervals_of_shared(weights, agreed)
 
     def _labels(self, probabilities: Float[np.ndarray, "D K"]) -> Int[np.ndarray, " D"]:

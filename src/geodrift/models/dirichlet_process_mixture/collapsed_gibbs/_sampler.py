@@ -133,11 +133,12 @@ class CollapsedGibbs(ClusterMove):
         order = order[order < self.given] if self.given else order[: self.number_of_clusters()]
         numbers = self.numbers[order]
         weights, new_weight = draw_weights(numbers, self._alpha_of_new(), self._extra(), rng)
-        clusters = draw_clusters(self.clusters.counts(order), self.settings.cluster_word_prior, rng)
+        counts = self.clusters.counts(order)
+        clusters = draw_clusters(counts, self.settings.cluster_word_prior, rng)
         places = np.full(len(self.numbers) + 1, UNSEATED, np.int32)
         places[order] = np.arange(len(order))
         sizes = (numbers / max(1, numbers.sum())).astype(np.float32)
-        return ClusterDraw(clusters, weights, sizes, new_weight, places)
+        return ClusterDraw(clusters, weights, sizes, new_weight, places, counts)
 
     def log_joint(self) -> float:
         """Of the rows seen so far; see `_posterior_draw.log_joint`."""

@@ -1,73 +1,93 @@
 r"""Membership: the probability that a row belongs to each cluster.
 
-Under a draw the probability of cluster k is :math:`w_k \prod_c \theta_{kc}^{x_c}` divided by the row's
-density; the posterior probability is its mean over draws, and the interval that of the next draw's.
+Under a draw the probability of cluster k is :math:`w_k\, p_k(x)` divided by the row's density. A row that was
+fitted has had its say in every draw: its posterior probability is the mean over draws, with
+:math:`p_k(x)` that of the cluster drawn. Of a new row draws count as much as they expect it, by its density
+under them, and the clusters are integrated out. The interval is that of the next draw.
 """
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int
 
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
-    log_joint_with_clusters,
-    log_of_new,
-)
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, log_joint_of_rows
 from geodrift.models.kit._counts import checked_counts
-from geodrift.models.kit._found_draws import ends_over, mean_over
+from geodrift.models.kit._next_draw import INTERVAL
 
 NUMBERS_AT_ONCE = 2**24  # probabilities that are held in memory at once
 
 
 def membership(
     counts: sp.csr_matrix,
-    draws: tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"], Float[np.ndarray, " N"]],
+    draws: Drawn,
     prior: float,
     *,
     places: Int[np.ndarray, "N P"],
     found: Bool[np.ndarray, "N P1"],
     others: bool,
+    fitted: bool = False,
 ) -> dict[str, Float[np.ndarray, "D P1"]]:
     """Probabilities of clusters for rows: posterior means and ends of 90% intervals.
 
     Args:
         counts: Whole numbers, [D, V]; a row without a word has the weights as its probabilities.
-        draws: Clusters, their weights, and the weight of all clusters without rows; NaN where a draw has no
-            such cluster.
+        draws: Clusters and their weights.
         prior: a_0.
         places: For each draw and each place, the number of the draw's cluster.
         found: Whether each draw is of a chain that has found the cluster of each column.
         others: Whether a last column has what is left: clusters that are in no place.
+        fitted: Whether the rows are those that the draws are from.
 
     Returns:
-        ``{"mean", "low", "high"}``, float32; rows of the mean sum to 1 with the last column.
+        ``{"mean", "low", "high"}``, float32; rows of the mean sum to 1 with the last column, if every draw
+        has found all clusters.
     """
     counts = checked_counts(counts)
+    draws = draws._replace(counts=None) if fitted else draws
     num_columns = places.shape[1] + others
     out = {name: np.empty((counts.shape[0], num_columns), np.float32) for name in ("mean", "low", "high")}
-    block = max(1, NUMBERS_AT_ONCE // (len(places) * (draws[0].shape[1] + num_columns)))
+    block = max(1, NUMBERS_AT_ONCE // (2 * len(places) * (draws.clusters.shape[1] + num_columns)))
     for start in range(0, counts.shape[0], block):
         rows = counts[start : start + block]
-        each, numbers = _under_draws(rows, draws, prior, places, others), slice(start, start + block)
-        out["mean"][numbers] = mean_over(each, found)
-        out["low"][numbers], out["high"][numbers] = ends_over(each, found)
+        each, logs = _under_draws(rows, draws, prior, places, others)
+        logs = np.zeros_like(logs) if fitted else logs
+        for column in range(num_columns):
+            some = found[:, column]
+            told = _summary(each[some, :, column], np.exp(logs[some] - logs[some].max(axis=0)))
+            for name, values in zip(out, told, strict=True):
+                out[name][start : start + block, column] = values
     return out
 
 
 def _under_draws(
-    rows: sp.csr_matrix,
-    draws: tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"], Float[np.ndarray, " N"]],
-    prior: float,
-    places: Int[np.ndarray, "N P"],
-    others: bool,
-) -> Float[np.ndarray, "N D P1"]:
-    """The probabilities under each draw, float32."""
-    of_new = log_of_new(rows, prior)
+    rows: sp.csr_matrix, draws: Drawn, prior: float, places: Int[np.ndarray, "N P"], others: bool
+) -> tuple[Float[np.ndarray, "N D P1"], Float[np.ndarray, "N D"]]:
+    """The probabilities under each draw, float32, and the rows' log densities."""
+    under = log_joint_of_rows(rows, prior)
     found = np.zeros((len(places), rows.shape[0], places.shape[1] + others), np.float32)
-    for number, order in enumerate(places):
-        clusters, weights, new = (values[number] for values in draws)
-        logs = log_joint_with_clusters(rows, clusters, np.nan_to_num(weights), float(new), of_new)
-        each = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+    densities = np.empty(found.shape[:2])
+    for number, (draw, order) in enumerate(zip(draws.each(), places, strict=True)):
+        logs = under(*draw)
+        densities[number] = np.logaddexp.reduce(logs, axis=1)
+        each = np.exp(logs - densities[number, :, None])
         found[number, :, : len(order)] = each[:, order]
         if others:
             found[number, :, -1] = np.maximum(0.0, 1.0 - each[:, order].sum(axis=1))
-    return found
+    return found, densities
+
+
+def _summary(
+    values: Float[np.ndarray, "N D"], weights: Float[np.ndarray, "N D"]
+) -> tuple[Float[np.ndarray, " D"], ...]:
+    """Means of columns and ends of 90% intervals, with a weight of each value; all alike: as without."""
+    if (weights == 1).all():
+        return values.mean(axis=0), *np.quantile(values, INTERVAL, axis=0)
+    shares = weights / weights.sum(axis=0)
+    order = np.argsort(values, axis=0)
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    upto = np.cumsum(np.take_along_axis(shares, order, axis=0), axis=0)
+    ends = [
+        np.take_along_axis(sorted_values, (upto < share * upto[-1]).sum(axis=0)[None], axis=0)[0]
+        for share in INTERVAL
+    ]
+    return (shares * values).sum(axis=0), *ends
