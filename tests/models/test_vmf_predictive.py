@@ -5,6 +5,8 @@ import pytest
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._host_sample import host_sample
+from geodrift.models import VonMisesFisherMixture
+from geodrift.models.von_mises_fisher_mixture._cluster_number import FiniteMixtures
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import z_bound
@@ -52,3 +54,28 @@ def test_only_what_has_no_weight_is_left_at_its_bound(dim):
     assert (told - exact)[exact > best - 40] == pytest.approx(0.0, abs=1e-6)
     assert (told[exact <= best - 40] < (best - 40 + 0 * exact)[exact <= best - 40] + 1e-6).all()
     assert (told > exact - 1e-6).all()
+
+
+def test_the_weight_of_clusters_without_rows_is_its_mean():
+    """Given the assignments, over K and the weights; most draws of K leave none."""
+    number, rng = FiniteMixtures(50, 0.7), np.random.default_rng(0)
+    occupied, rows, a0 = 2, 30, 0.5
+    drawn = []
+    for _ in range(20_000):
+        number.update(rng, occupied, rows, a0)
+        shapes = [(number.value - occupied) * number.g, number.g * occupied + rows + a0]
+        drawn.append(rng.beta(*shapes) if shapes[0] > 0 else 0.0)
+    told = number.expected_others(occupied, rows, a0)
+    assert abs(np.mean(drawn) - told) < z_bound(1) * np.std(drawn) / np.sqrt(len(drawn))
+    assert np.mean(np.array(drawn) == 0) > 0.5
+
+
+def test_a_row_far_from_all_others_is_one_of_a_cluster_without_rows():
+    rng, axes = np.random.default_rng(0), np.eye(10)
+    rows = axes[[0] * 90 + [1] * 30] + 0.05 * rng.standard_normal((120, 10))
+    model = VonMisesFisherMixture(random_state=0).fit(rows)
+    told = model.transform_with_intervals(-axes[[2]])["mean"][0]
+    np.testing.assert_allclose(told[:3], [0.0, 0.0, 1.0], atol=1e-6)
+    # Uniform, with the weight that two clusters of 120 rows leave to others.
+    a_row = host_log_normaliser(10, 0.0) + np.log(1.83e-4)
+    assert model.score_samples(-axes[[2]])[0] == pytest.approx(a_row, abs=0.1)

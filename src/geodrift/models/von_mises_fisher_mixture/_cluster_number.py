@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 MEAN_ALPHA = 4.0  # of the exponential prior of alpha
@@ -46,6 +46,11 @@ class ClusterNumber(abc.ABC):
     def update(self, rng: np.random.Generator, occupied: int, number: int, a0: float) -> None:
         """Draw ``value`` given that ``occupied`` clusters and the background hold ``number`` rows."""
         del rng, occupied, number, a0
+
+    def expected_others(self, occupied: int, number: int, a0: float) -> float:
+        """Mean weight of all clusters without rows, given the same."""
+        first, each = self.new
+        return (first + each * occupied) / (a0 + self.total + number)
 
 
 class Components(ClusterNumber):
@@ -88,11 +93,22 @@ class FiniteMixtures(Components):
 
     def update(self, rng: np.random.Generator, occupied: int, number: int, a0: float) -> None:
         """Draw K."""
+        values, p = self._law(occupied, number, a0)
+        self.value = float(values[np.searchsorted(np.cumsum(p), rng.random() * p.sum())])
+
+    def expected_others(self, occupied: int, number: int, a0: float) -> float:
+        """Mean over K too, which in most draws is the number of clusters with rows: 0, and seldom much."""
+        values, p = self._law(occupied, number, a0)
+        return float(p @ (self.g * (values - occupied) / (a0 + self.g * values + number)) / p.sum())
+
+    def _law(
+        self, occupied: int, number: int, a0: float
+    ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """The values that K may have, and their probabilities up to a factor."""
         values = np.arange(max(occupied, 1), self.most + 1)
         log_p = log_components_prior(values) + gammaln(values + 1) - gammaln(values - occupied + 1)
         log_p += gammaln(a0 + self.g * values) - gammaln(a0 + self.g * values + number)
-        p = np.exp(log_p - log_p.max())
-        self.value = float(values[np.searchsorted(np.cumsum(p), rng.random() * p.sum())])
+        return values, np.exp(log_p - log_p.max())
 
 
 def log_components_prior(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

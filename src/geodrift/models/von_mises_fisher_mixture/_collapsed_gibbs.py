@@ -186,7 +186,11 @@ class CollapsedGibbs(HeldResultants):
         return moved
 
     def parameters(self, rng: np.random.Generator) -> Parameters:
-        """A draw of weights and directions given the assignments, with the concentrations."""
+        """A draw of weights and directions given the assignments, with the concentrations.
+
+        Of the weight of clusters without rows it is the mean: a new row may be far from all others, and its
+        density would rest on the few draws in which there is such a cluster.
+        """
         labels = np.arange(len(self.kappa)) if self.fixed else self.occupied
         counts, kappa = self.sums.counts[labels].astype(float), self.kappa[labels].copy()
         empty = counts == 0
@@ -198,7 +202,9 @@ class CollapsedGibbs(HeldResultants):
         gammas = rng.standard_gamma(np.maximum(shapes, 0.0))
         shares = gammas / gammas.sum()
         resultants = kappa[:, None] * self.rows.of_clusters(self.resultants, labels) + self.prior.r0
-        directions, (background, others) = host_sample(rng, resultants), map(float, shares[-2:])
+        directions, background = host_sample(rng, resultants), float(shares[-2])
+        occupied, a0 = len(labels), self.prior.a0
+        others = 0.0 if self.fixed else self.number.expected_others(occupied, self.rows.number, a0)
         return Parameters(labels, shares[:-2], directions, resultants, kappa, background, others)
 
     def log_joint(self) -> float:
