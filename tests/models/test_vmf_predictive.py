@@ -73,7 +73,7 @@ def test_the_weight_of_clusters_without_rows_is_its_mean():
 def test_a_row_far_from_all_others_is_one_of_a_cluster_without_rows():
     rng, axes = np.random.default_rng(0), np.eye(10)
     rows = axes[[0] * 90 + [1] * 30] + 0.05 * rng.standard_normal((120, 10))
-    model = VonMisesFisherMixture(random_state=0).fit(rows)
+    model = VonMisesFisherMixture(random_state=0, normalise=True).fit(rows)
     told = model.transform_with_intervals(-axes[[2]])["mean"][0]
     np.testing.assert_allclose(told[:3], [0.0, 0.0, 1.0], atol=1e-6)
     # Uniform, with the weight that two clusters of 120 rows leave to others.
