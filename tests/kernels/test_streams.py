@@ -22,8 +22,8 @@ from geodrift.kernels._stream_kinds import KernelStreams, PhiloxStreams, Reserve
 from geodrift.models import create_run, document_rows, fit, make_chains, model_named
 from geodrift.models import latent_dirichlet_allocation as lda
 from geodrift.models import spherical_admixture as sam
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._facade import MatrixCorpus
-from geodrift.models.topics._content_hashes import content_hashes
 from law_checks import some
 
 KINDS = (KernelStreams, PhiloxStreams, SeededStreams, ReservedFold)

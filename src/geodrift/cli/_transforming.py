@@ -55,6 +55,7 @@ def transform(
 ) -> None:
     """Write what documents are made of."""
     from geodrift.cli._memory import give_large_blocks_back
+    from geodrift.cli._model_inputs import is_of_run
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, column_of, write_weights
     from geodrift.driver import Run
@@ -70,6 +71,7 @@ def transform(
         text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
         read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
         documents, table, total = _documents(opened, model, source, **read)
+        fitted = source is None or is_of_run(opened, source, documents)
         _say_empty(model, documents, total)
         those = _numbers(share, total)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
@@ -81,7 +83,8 @@ def transform(
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
             waiting.at(0, len(those), "weighing documents")
-            for numbers, weights in weight_blocks(opened, model, documents, those, seed=seed, intervals=ends):
+            how: dict[str, Any] = {"seed": seed, "intervals": ends, "fitted": fitted}
+            for numbers, weights in weight_blocks(opened, model, documents, those, **how):
                 yield _identities(table, numbers), weights
                 waiting.at(int(numbers[-1] - those[0]) + 1, len(those))
 

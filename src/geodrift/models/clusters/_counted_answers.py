@@ -3,16 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float
 
-from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.clusters._law_of_number import law_of_number, numbers_text
 from geodrift.models.kit import _places
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import ComponentAnswers
-from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.kit._verdict import Verdict
 
@@ -59,18 +56,6 @@ class CountedAnswers(ComponentAnswers):
 
     def _number_of_them(self, found: Findings) -> str:
         return numbers_text(found.numbers, self.model.component, found.verdict)
-
-    def mixtures(
-        self,
-        run: Run,
-        rows: VectorRows,
-        draws: Draws,
-        found: Bool[np.ndarray, "M K"],
-        *,
-        seed: int,
-    ) -> dict[str, Float[np.ndarray, "D K"]]:
-        """The components that are told of are not all that there are: see `transform`."""
-        raise NotImplementedError
 
     def to_datatree(self, run: Run) -> Any:
         """The components that are told of, in one order, beside all numbers of the draws."""

@@ -64,7 +64,9 @@ class DirichletProcessAnswers(CountedAnswers):
             f" {scores['nats_of_one_draw']:.4f} under one of them ({scores['documents']:,} rows)"
         )
 
-    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(
+        self, run: Run, rows: sp.csr_matrix, *, seed: int, fitted: bool = False
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Probabilities of the clusters that are told of; of the rest too where their number is free."""
         del seed
         agreed, others = self.aligned(run)[1], not self.number_is_given(run)
@@ -77,8 +79,8 @@ class DirichletProcessAnswers(CountedAnswers):
             if name in posterior
         }
         given = Drawn.of(flat), float(run.config["settings"]["cluster_word_prior"])
-        found = draws_found(agreed, chosen, int(others))
-        weights = membership(rows, *given, places=orders[chosen], found=found, others=others)
+        how: dict[str, Any] = {"others": others, "found": draws_found(agreed, chosen, int(others))}
+        weights = membership(rows, *given, places=orders[chosen], fitted=fitted, **how)
         return with_intervals_of_shared(weights, _places.with_rest(agreed) if others else agreed)
 
     def other_columns(self, run: Run) -> list[str]:

@@ -28,6 +28,7 @@ from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import s
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
@@ -156,7 +157,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         self.concentration_draws_ = self._draws["concentration"]
         self.assignment_draws_ = self._draws.get("assignments")
         self._lengths = np.asarray(corpus.matrix.sum(axis=1)).ravel().astype(np.int64)
-        self.labels_ = self._labels(self._membership(corpus.matrix, fitted=True)["mean"])
+        self._fitted = hashes_of(corpus.matrix)
+        self.labels_ = self._labels(self._membership(corpus.matrix)["mean"])
 
     def fit_predict(self, X: Any, y: None = None) -> Int[np.ndarray, " D"]:
         """Fit, and the labels of the rows."""
@@ -234,13 +236,16 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
     def _of_chains(self, draws: np.ndarray) -> np.ndarray:
         return draws.reshape(len(self.agreement_.cosines), -1, *draws.shape[1:])
 
-    def _membership(self, rows: sp.csr_matrix, fitted: bool = False) -> dict[str, Float[np.ndarray, "D K"]]:
+    def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
         orders, others = self._orders(), not self._given
         chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
         draws = Drawn.of({name: self._draws[name][chosen] for name in PARAMETERS if name in self._draws})
-        found = draws_found(self.agreement_, chosen, int(others))
         given = draws, self.settings_.cluster_word_prior
-        weights = membership(rows, *given, places=orders[chosen], found=found, others=others, fitted=fitted)
+        found = draws_found(self.agreement_, chosen, int(others))
+        how = {"places": orders[chosen], "found": found, "others": others}
+        weights = by_fitted(
+            rows, self._fitted, lambda some, fitted: membership(some, *given, **how, fitted=fitted)
+        )
         agreed = _places.with_rest(self.agreement_) if others else self.agreement_
         return with_intervals_of_shared(weights, agreed)
 

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from geodrift.models.hierarchical_dirichlet_process._chain import LEAST_PRIOR
 from geodrift.models.kit._places import spaced
+from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 
 
 def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
@@ -47,6 +48,25 @@ def told_first(
     whole = np.stack([np.append(order, np.setdiff1d(every, order)) for order in orders])
     rows = np.arange(len(topics))[:, None]
     return topics[rows, whole], alpha[rows, whole]
+
+
+def with_means(
+    topics: Float[np.ndarray, "M K V"],
+    told: Float[np.ndarray, "C N P V"],
+    weights: Float[np.ndarray, "C N P"],
+    chosen: Int[np.ndarray, " M"],
+) -> Float[np.ndarray, "M K V"]:
+    """The topics of `told_first` with the means of their chains in the places that are told of.
+
+    Args:
+        topics: Of some draws.
+        told: Topics that are told of, of all draws.
+        weights: Of them; 0 where a draw has no such topic.
+        chosen: Numbers of the draws.
+    """
+    found = topics.copy()
+    found[:, : told.shape[2]] = chain_means(told, chosen, weights > 0)
+    return found
 
 
 def some_of(

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from geodrift.driver import Run
 from geodrift.models.clusters._counted_answers import CountedAnswers
-from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
+from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._chain import Chain
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
@@ -46,24 +46,26 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         """Perplexity and what it is of; a line of the topics' scores."""
         return completion_sentence(scores)
 
-    def transform(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(
+        self, run: Run, rows: sp.csr_matrix, *, seed: int, fitted: bool = False
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Shares of the topics that are told of, and of all others together."""
-        return self.transformer(run, seed=seed)(rows)
+        return self.transformer(run, seed=seed, fitted=fitted)(rows)
 
     def transformer(
-        self, run: Run, *, seed: int, intervals: bool = True
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced, all topics of them."""
         del intervals
-        agreed, posterior = self.aligned(run)[1], run.draws["posterior"].to_dataset()
+        (told, agreed), posterior = self.aligned(run), run.draws["posterior"].to_dataset()
         names = ("topics", "topic_weights", "other_words", "other_weight", "mixture_concentration")
         some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
-        draws, told = told_first(*as_lda(some), orders[chosen]), orders.shape[1]
-        return lambda rows: _places.with_intervals(
-            document_mixtures(rows, *draws, seed=seed, told=told, found=draws_found(agreed, chosen, 1)),
-            agreed,
-        )
+        topics, alpha = told_first(*as_lda(some), orders[chosen])
+        if not fitted:
+            topics = with_means(topics, told["topics"], told["topic_weights"], chosen)
+        how: dict[str, Any] = {"seed": seed, "told": orders.shape[1], "found": draws_found(agreed, chosen, 1)}
+        return lambda rows: _places.with_intervals(document_mixtures(rows, topics, alpha, **how), agreed)
 
     def scores_of_documents(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int

@@ -3,19 +3,21 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._whole import whole
 from geodrift.driver import sampled
 from geodrift.models.clusters._law_of_number import law_of_number
-from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first
+from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.kit._found_draws import draws_found
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
@@ -121,6 +123,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         of_topics = flat(found)
         self.topic_draws_, self.topic_weight_draws_ = of_topics["topics"], of_topics["topic_weights"]
         self.settings_, self._draws = settings, flat(draws)
+        self._fitted = hashes_of(corpus.matrix)
         self._keep_numbers(self._draws | of_topics)
         return self
 
@@ -142,9 +145,15 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         rows = self._validated(X, reset=False)
         orders = self.agreement_.orders.reshape(-1, self.topic_draws_.shape[1])
         some, chosen = some_of(self._draws, TRANSFORM_DRAWS)
-        draws = told_first(*as_lda(some), orders[chosen])
+        topics, alpha = told_first(*as_lda(some), orders[chosen])
+        told = self._of_chains(self.topic_draws_), self._of_chains(self.topic_weight_draws_)
         found = draws_found(self.agreement_, chosen, 1)
-        weights = document_mixtures(rows, *draws, told=orders.shape[1], found=found)
+
+        def weigh(rows: sp.csr_matrix, fitted: bool) -> dict[str, Float[np.ndarray, "D K"]]:
+            under = topics if fitted else with_means(topics, *told, chosen)
+            return document_mixtures(rows, under, alpha, told=orders.shape[1], found=found)
+
+        weights = by_fitted(rows, self._fitted, weigh)
         return _places.with_intervals(weights, self.agreement_)
 
     def number_of_topics(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:

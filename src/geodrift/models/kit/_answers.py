@@ -115,22 +115,30 @@ class Answers(abc.ABC):
         """The scores for a person."""
 
     @abc.abstractmethod
-    def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(
+        self, run: Run, rows: VectorRows, *, seed: int, fitted: bool = False
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of the components in documents: a document's mixture, or the probability of each cluster.
+
+        Args:
+            run: The run.
+            rows: From `rows`.
+            seed: Of the random streams.
+            fitted: Whether the documents are the run's own, which have had their say in every draw.
 
         Returns:
             ``mean``, and the ends ``low`` and ``high`` of 90% intervals.
         """
 
     def transformer(
-        self, run: Run, *, seed: int, intervals: bool = True
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
     ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
         """`transform` as a function of the documents, for one block of them after the other.
 
         Without ``intervals`` a model whose means are had for less leaves ``low`` and ``high`` out.
         """
         del intervals
-        return lambda rows: self.transform(run, rows, seed=seed)
+        return lambda rows: self.transform(run, rows, seed=seed, fitted=fitted)
 
     def other_columns(self, run: Run) -> Sequence[str]:
         """What the columns of `transform` are that are no component's."""

@@ -1,12 +1,11 @@
 """Answers of models of components that have no order of their own, such as topics or clusters."""
 
-import abc
 import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from geodrift.data import VectorRows
 from geodrift.driver import Run
@@ -16,7 +15,6 @@ from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_names import means_of, named, names_of, read_names, write_name
 from geodrift.models.kit._component_scores import ComponentScores, Draws
 from geodrift.models.kit._datatree import component_datatree
-from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._report_run import Asked, report_of_run
 from geodrift.models.kit._tables import LEGEND, component_lines, component_tables, paragraphs
 from geodrift.models.kit._told_apart import told_apart
@@ -42,26 +40,6 @@ class ComponentAnswers(ComponentScores):
     signed: ClassVar[bool] = False
     sizes: ClassVar[str]
     tells_groups: ClassVar[bool] = False
-
-    @abc.abstractmethod
-    def mixtures(
-        self,
-        run: Run,
-        rows: VectorRows,
-        draws: Draws,
-        found: Bool[np.ndarray, "M K"],
-        *,
-        seed: int,
-    ) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Weights of the components in documents under aligned draws; see `Answers.transform`.
-
-        Args:
-            run: The run.
-            rows: From `rows`.
-            draws: Aligned, of all chains, [draw, ...].
-            found: Which draws are of a chain that has found each component, whose weights are theirs.
-            seed: Of the random streams.
-        """
 
     def vocabulary(self, run: Run) -> list[str] | None:
         """What the numbers of a component are of; None where nobody has said."""
@@ -160,16 +138,6 @@ class ComponentAnswers(ComponentScores):
     def _sentences(self, found: Findings) -> str:
         """The verdict, and what is to be said of the sizes."""
         return "\n".join(filter(None, [str(found.verdict), of_sizes(found.parts, self.model.component)]))
-
-    def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Weights of the components in documents; those of components that are not shared have no interval.
-
-        Random streams are named by a document's content: its weights do not depend on the documents beside
-        it.
-        """
-        draws, agreed = self.aligned(run)
-        weights = self.mixtures(run, rows, flat(draws), draws_found(agreed), seed=seed)
-        return with_intervals_of_shared(weights, agreed)
 
     def export(self, run: Run) -> dict[str, np.ndarray]:
         """The aligned draws of all variables of components, the vocabulary, the hyperparameters as JSON.

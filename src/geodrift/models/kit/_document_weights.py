@@ -22,11 +22,11 @@ def weight_blocks(
     *,
     seed: int = 0,
     intervals: bool = True,
+    fitted: bool = False,
 ) -> Iterator[tuple[Int[np.ndarray, " B"], Weights]]:
     """Weights of the components in documents, fitted or not; see `Answers.transform`.
 
-    Of a fitted document they are those that the run has found: given the components, nothing but its own
-    words tells what a document is made of. A document's numbers do not depend on the blocks.
+    A document's numbers do not depend on the blocks.
 
     Args:
         run: The run.
@@ -35,6 +35,7 @@ def weight_blocks(
         numbers: Which documents; None: all.
         seed: Of the draws of weights.
         intervals: See `Answers.transformer`.
+        fitted: Whether the documents are the run's own: see `Answers.transform`.
 
     Yields:
         The numbers of some documents, and their weights.
@@ -46,7 +47,8 @@ def weight_blocks(
     if numbers is None:
         numbers = np.arange(total)
     answers = model.answers()
-    weigh, block = answers.transformer(run, seed=seed, intervals=intervals), answers.documents_a_block(run)
+    weigh = answers.transformer(run, seed=seed, intervals=intervals, fitted=fitted)
+    block = answers.documents_a_block(run)
     for start in range(0, len(numbers), block):
         some = numbers[start : start + block]
         yield some, weigh(document_rows(run, model, fetched(some)))

@@ -47,7 +47,7 @@ def leading_documents(
     parts = model.answers().summarise(run, WORDS).parts
     kept: tuple[Int[np.ndarray, " M"], Weights] | None = None
     done = 0
-    for some, weights in weight_blocks(run, model, corpus, numbers, seed=seed):
+    for some, weights in weight_blocks(run, model, corpus, numbers, seed=seed, fitted=True):
         kept = _leading(kept, (some, weights), top)
         done += len(some)
         progress(done, len(numbers), "weighing documents")

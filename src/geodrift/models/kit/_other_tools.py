@@ -114,7 +114,7 @@ def _weighed(
 ) -> Iterator[tuple[Int[np.ndarray, " B"], Float[np.ndarray, "B K"]]]:
     numbers, done = documents_looked_at(corpus.num_documents, most, seed), 0
     progress(0, len(numbers), "weighing documents")
-    for some, weights in weight_blocks(run, answers.model, corpus, numbers, seed=seed):
+    for some, weights in weight_blocks(run, answers.model, corpus, numbers, seed=seed, fitted=True):
         done += len(some)
         yield some, weights["mean"]
         progress(done, len(numbers), "weighing documents")

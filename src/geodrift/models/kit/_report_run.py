@@ -86,7 +86,7 @@ def _of_corpus(
     counts = corpus.rows(numbers)
     rows = answers.rows(run, counts)
     asked.progress(0, 0, "weighing documents")
-    weights = answers.transform(run, rows, seed=asked.seed)
+    weights = answers.transform(run, rows, seed=asked.seed, fitted=True)
     who, known = corpus.identities(numbers), corpus.documents is not None
     texts = [document.fields.get(fields.text) for document in who] if fields.text else []
     names = document_names(who, fields.title, known=known, called=answers.model.document)

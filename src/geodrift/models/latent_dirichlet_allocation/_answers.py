@@ -28,7 +28,7 @@ from geodrift.models.latent_dirichlet_allocation.documents._group_shares import 
     DRAWS_PER_TOPIC_DRAW,
     group_shares,
 )
-from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures, document_mixtures
+from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import (
     ChainScores,
     completion_by_chain,
@@ -119,26 +119,19 @@ class LatentDirichletAnswers(TopicAnswers):
         eta = {name: learnt[name].ravel() for name in ("topic_word_prior",) if name in learnt}
         return super().export(run) | eta
 
-    def mixtures(
-        self,
-        run: Run,
-        rows: sp.csr_matrix,
-        draws: Draws,
-        found: Bool[np.ndarray, "M K"],
-        *,
-        seed: int,
+    def transform(
+        self, run: Run, rows: sp.csr_matrix, *, seed: int, fitted: bool = False
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced."""
-        some = _spaced({**draws, "found": found})
-        return document_mixtures(rows, some["topics"], _prior(run, some), found=some["found"], seed=seed)
+        return self.transformer(run, seed=seed, fitted=fitted)(rows)
 
     def transformer(
-        self, run: Run, *, seed: int, intervals: bool = True
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
-        """The same for one block after the other; of the draws only those are read that are averaged over."""
+        """The same for one block after the other; see `spaced_draws` for the topics of new documents."""
         agreed = self.agreed(run)
         found = draws_found(agreed, spaced(agreed.orders[..., 0].size, TRANSFORM_DRAWS))
-        mixtures = Mixtures(*spaced_draws(run, agreed, TRANSFORM_DRAWS), seed, found=found)
+        mixtures = Mixtures(*spaced_draws(run, agreed, TRANSFORM_DRAWS, fitted), seed, found=found)
         return lambda rows: with_intervals_of_shared(
             mixtures.of(checked_counts(rows), intervals=intervals), agreed
         )

@@ -9,10 +9,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._whole import whole
+from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
+from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
@@ -149,6 +152,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         draws = self._draws_of(chains, self._sampled(chains, corpus, steps, start))
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
+        self._fitted = hashes_of(corpus.matrix)
         self.doc_topic_prior_draws_ = draws.get("doc_topic_prior")
         self.topic_word_prior_draws_ = draws.get("topic_word_prior")
         return self
@@ -207,8 +211,13 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
     def _mixtures(self, X: Any, *, intervals: bool) -> dict[str, Float[np.ndarray, "D K"]]:
         check_is_fitted(self)
         rows, prior = self._validated(X, reset=False), self._prior(TRANSFORM_DRAWS)
-        found = self._found(TRANSFORM_DRAWS)
-        return document_mixtures(rows, spaced(self.topic_draws_), prior, found=found, intervals=intervals)
+        chosen = _places.spaced(len(self.topic_draws_), TRANSFORM_DRAWS)
+        new, own = chain_means(self._of_chains(self.topic_draws_), chosen), self.topic_draws_[chosen]
+        how: dict[str, Any] = {"found": self._found(TRANSFORM_DRAWS), "intervals": intervals}
+        known = getattr(self, "_fitted", None)
+        return by_fitted(
+            rows, known, lambda some, old: document_mixtures(some, own if old else new, prior, **how)
+        )
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
         """Perplexity of a tenth of each document's words given the others; lower is better.
@@ -232,7 +241,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
 
     def _forget(self) -> None:
-        for name in ("_stream", "_stream_draws"):
+        for name in ("_stream", "_stream_draws", "_fitted"):
             if hasattr(self, name):
                 delattr(self, name)
 

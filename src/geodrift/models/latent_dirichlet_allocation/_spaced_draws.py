@@ -1,5 +1,12 @@
-"""Some draws of a run, evenly spaced and aligned, one in memory at a time."""
+"""Topics under which documents are weighed: some draws of a run, or the means of its chains.
 
+A topic that is drawn has a probability near 0 for most words of which it has no token, and expects a new
+document less than the topic does when it is integrated out: the document seems to be of all topics a bit.
+Each token's law has the mean topic. So a new document is weighed under the mean of the draws of each chain;
+one that was fitted under the draws, whose tokens are its own.
+"""
+
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +20,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import chec
 
 
 def spaced_draws(
-    run: Run, agreed: Agreement, most: int
+    run: Run, agreed: Agreement, most: int, fitted: bool
 ) -> tuple[Iterator[Float[np.ndarray, "K V"]], Float[np.ndarray, "N K"]]:
     """The topics of at most so many draws, and alpha in each.
 
@@ -21,6 +28,7 @@ def spaced_draws(
         run: The run.
         agreed: From its `ComponentAnswers.agreed`.
         most: The largest number of draws.
+        fitted: Whether the documents are the run's own. Else the topics of a draw are its chain's means.
     """
     posterior = run.draws["posterior"].to_dataset()
     chains, draws, number = agreed.orders.shape
@@ -30,9 +38,20 @@ def spaced_draws(
         learnt = posterior["doc_topic_prior"].values
         prior = np.stack([learnt[place][agreed.orders[place]] for place in places])
 
+    def topics_of(place: tuple[int, int]) -> Float[np.ndarray, "K V"]:
+        return posterior["topics"][place].values[agreed.orders[place]]
+
+    def mean_of(chain: int) -> Float[np.ndarray, "K V"]:
+        total = topics_of((chain, 0)).astype(np.float64)
+        for draw in range(1, draws):
+            total += topics_of((chain, draw))
+        return (total / draws).astype(np.float32)
+
     def topics() -> Iterator[Float[np.ndarray, "K V"]]:
-        for place in places:
-            draw = posterior["topics"][place].values[agreed.orders[place]]
-            yield checked_topics(draw, draw.shape[1])[0]
+        for chain, of_chain in itertools.groupby(places, lambda place: place[0]):
+            mean = None if fitted else mean_of(chain)
+            for place in of_chain:
+                found = topics_of(place) if mean is None else mean
+                yield checked_topics(found, found.shape[1])[0]
 
     return topics(), checked_prior(prior, len(places), number)

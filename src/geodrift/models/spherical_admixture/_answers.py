@@ -11,7 +11,9 @@ from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
+from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._runs import document_frequencies
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings
@@ -109,19 +111,29 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             " trajectories that draw them turn back; fit lda to compare groups"
         )
 
-    def mixtures(
-        self,
-        run: Run,
-        rows: sp.csr_matrix,
-        draws: Draws,
-        found: Bool[np.ndarray, "M K"],
-        *,
-        seed: int,
+    def transform(
+        self, run: Run, rows: sp.csr_matrix, *, seed: int, fitted: bool = False
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Block by block; streams are named by a document's content, so its place does not matter."""
-        given = draws["topics"], Settings.from_dict(run.config["settings"])
-        blocks = [
-            document_mixtures(rows[start : start + DOCUMENTS_A_BLOCK], *given, found=found, seed=seed)
-            for start in range(0, rows.shape[0], DOCUMENTS_A_BLOCK)
-        ]
-        return {name: np.concatenate([block[name] for block in blocks]) for name in ("mean", "low", "high")}
+        return self.transformer(run, seed=seed, fitted=fitted)(rows)
+
+    def transformer(
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """The draws are aligned once for all documents."""
+        del intervals, fitted
+        draws, agreed = self.aligned(run)
+        given = flat(draws)["topics"], Settings.from_dict(run.config["settings"])
+        how: dict[str, Any] = {"found": draws_found(agreed), "seed": seed}
+
+        def weigh(rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
+            blocks = [
+                document_mixtures(rows[start : start + DOCUMENTS_A_BLOCK], *given, **how)
+                for start in range(0, rows.shape[0], DOCUMENTS_A_BLOCK)
+            ]
+            weights = {
+                name: np.concatenate([block[name] for block in blocks]) for name in ("mean", "low", "high")
+            }
+            return with_intervals_of_shared(weights, agreed)
+
+        return weigh

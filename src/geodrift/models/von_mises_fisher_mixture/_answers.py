@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from geodrift._errors import InputError
 from geodrift.data import VectorRows, VectorSource, VectorView
@@ -117,15 +117,17 @@ class VonMisesFisherAnswers(ComponentAnswers):
             f" {scores['nats_of_one_draw']:.4f} under one of them ({scores['rows']:,} rows)"
         )
 
-    def transform(self, run: Run, rows: VectorRows, *, seed: int) -> dict[str, Float[np.ndarray, "D K"]]:
+    def transform(
+        self, run: Run, rows: VectorRows, *, seed: int, fitted: bool = False
+    ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Probabilities of the clusters that are told of, of all others, and of no cluster."""
-        return self.transformer(run, seed=seed)(rows)
+        return self.transformer(run, seed=seed, fitted=fitted)(rows)
 
     def transformer(
-        self, run: Run, *, seed: int, intervals: bool = True
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
     ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
         """The draws are read and aligned once for all rows."""
-        del seed, intervals
+        del seed, intervals, fitted
         (ordered, agreed), settings = self.aligned(run), _settings(run)
         posterior = run.draws["posterior"].to_dataset()
         stored = {name: posterior[name].values for name in PARAMETERS}
@@ -143,18 +145,6 @@ class VonMisesFisherAnswers(ComponentAnswers):
     def map_draws(self, draws: Draws) -> dict[str, np.ndarray]:
         """Directions of draws that lack a cluster are those of others of the chain."""
         return {"directions": with_every_draw(draws["directions"])}
-
-    def mixtures(
-        self,
-        run: Run,
-        rows: VectorRows,
-        draws: Draws,
-        found: Bool[np.ndarray, "M K"],
-        *,
-        seed: int,
-    ) -> dict[str, Float[np.ndarray, "D K"]]:
-        """The clusters that are told of are not all that there are: see `transform`."""
-        raise NotImplementedError
 
     def to_datatree(self, run: Run) -> Any:
         """The clusters that are told of, in one order, beside all numbers of the draws."""

@@ -22,6 +22,7 @@ from geodrift.kernels._normal_exponential import exponential
 from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS, LDA_TRANSFORM_MIXTURES
 from geodrift.kernels._two_forms import TwoForms
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._counts import checked_counts
 from geodrift.models.kit._found_draws import ends_over
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
@@ -29,7 +30,6 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_prior,
     checked_topics,
 )
-from geodrift.models.topics._content_hashes import content_hashes
 
 FIRST_SWEEPS = 20  # before the first draw of a document's mixture
 BURN_IN = 3  # sweeps under each later topic draw, from the assignments under the one before, that are dropped
@@ -97,7 +97,12 @@ class Mixtures:
         found: Bool[np.ndarray, "N columns"] | None = None,
     ) -> None:
         # A word's probabilities lie side by side.
-        self._topics = [np.ascontiguousarray(draw.T, dtype=np.float32) for draw in topics]
+        self._topics: list[np.ndarray] = []
+        before = None
+        for draw in topics:
+            same = before is not None and np.shares_memory(draw, before)
+            self._topics.append(self._topics[-1] if same else np.ascontiguousarray(draw.T, dtype=np.float32))
+            before = draw
         self._prior, self._seed, self._told = prior.astype(np.float32), int(seed), told
         columns = prior.shape[1] if told is None else told + 1
         self._found = np.ones((len(self._topics), columns), bool) if found is None else found

@@ -18,13 +18,13 @@ import scipy.sparse as sp
 from jaxtyping import ArrayLike, Float, Int
 
 from geodrift.kernels._streams import LDA_CHECK_ASSIGNMENTS, LDA_CHECK_REPLICAS
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._counts import checked_counts
 from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     DocumentSampler,
     checked_prior,
     checked_topics,
 )
-from geodrift.models.topics._content_hashes import content_hashes
 from geodrift.models.topics._json_numbers import json_number
 
 FIRST_SWEEPS, SWEEPS = 20, 5  # under the first draw of the topics, and under each later one

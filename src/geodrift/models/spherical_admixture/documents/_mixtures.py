@@ -5,11 +5,11 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.kernels._streams import SAM_TRANSFORM_MIXTURES
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._found_draws import ends_over, mean_over
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, initial_step_size
 from geodrift.models.spherical_admixture.documents._statistics import topic_projections
-from geodrift.models.topics._content_hashes import content_hashes
 
 ADAPTING_TRANSITIONS = 60  # of each mixture, given the first draw of the topics
 DRAWS_PER_TOPIC_DRAW = 10  # kept mixtures, after as many that are not kept
