@@ -139,6 +139,28 @@ def run(target, batch_size=30, initial=None, **settings):
     )
 
 
+@pytest.mark.parametrize(
+    ("law", "inside"),
+    [
+        (lambda: dist.Uniform(0.0, jnp.array(3.0)), lambda x: (x > 0) & (x < 3)),
+        (lambda: dist.Uniform(jnp.zeros(2), jnp.array([2.0, 5.0])).to_event(1), lambda x: x > 0),
+        (lambda: dist.TruncatedNormal(0.0, 1.0, low=jnp.zeros(3)), lambda x: x > 0),
+        (lambda: dist.Pareto(jnp.array(1.5), 3.0), lambda x: x > 1.5),
+    ],
+    ids=["scalar", "vector", "truncated", "below"],
+)
+def test_bounds_may_be_arrays(law, inside):
+    def model(y):
+        bounded = numpyro.sample("bounded", law())
+        with numpyro.plate("data", N, subsample_size=10) as index:
+            numpyro.sample("y", dist.Normal(jnp.sum(bounded), 1.0), obs=y[index])
+
+    target = from_numpyro(model, Y)
+    position = jax.tree.map(lambda x: x + 0.1, target.initial(KEY))
+    assert inside(target.constrain(position)["bounded"]).all()
+    assert np.isfinite(target.log_prior(position))
+
+
 @pytest.mark.slow  # a model of directions goes the same way in CI
 def test_normal_mean_with_known_variance():
     y = 1.0 + jax.random.normal(KEY, (N,))
@@ -268,6 +290,13 @@ def moving_support(y):
         numpyro.sample("y", dist.Normal(low, 1.0), obs=y[index])
 
 
+def moving_bounds(y):
+    low = numpyro.sample("low", dist.Normal(jnp.zeros(2), 1.0).to_event(1))
+    numpyro.sample("m", dist.Uniform(low, low + 1).to_event(1))
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        numpyro.sample("y", dist.Normal(low[0], 1.0), obs=y[index])
+
+
 @pytest.mark.parametrize(
     ("model", "match"),
     [
@@ -276,6 +305,7 @@ def moving_support(y):
         (two_plates, "a, b are several plates.*subsample_size to that one"),
         (no_plate, "no plate with observed data; put the observed site"),
         (moving_support, "'m': its support depends"),
+        (moving_bounds, "'m': its support depends"),
     ],
 )
 def test_models_that_have_no_target_say_what_to_do(model, match):

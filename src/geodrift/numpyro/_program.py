@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Euclidean, Manifold, Sphere, SphericalSimplex
+from geodrift.numpyro._same_support import same_support
 
 _SEED = 0  # for what a model draws apart from its latent sites, whose values are given
 
@@ -38,7 +39,7 @@ class Program:
             raise ValueError("model: has no latent variable to sample")
         other = self._trace({}, jnp.arange(1), jax.random.key(_SEED + 1))
         for name, site in latent.items():
-            if site["fn"].support != other[name]["fn"].support:
+            if not same_support(site["fn"].support, other[name]["fn"].support):
                 raise ValueError(
                     f"site {name!r}: its support depends on another site's value; write it as a function of a"
                     " site with a fixed support, with numpyro.deterministic"
