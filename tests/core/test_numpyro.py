@@ -297,6 +297,22 @@ def moving_bounds(y):
         numpyro.sample("y", dist.Normal(low[0], 1.0), obs=y[index])
 
 
+def observed_as_it_is(y):
+    slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        numpyro.sample("y", dist.Normal(slope * X[index, 0], 1.0), obs=y)
+
+
+def factor_of_all(y):
+    m = numpyro.sample("m", dist.Normal(0.0, 1.0))
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        numpyro.sample("y", dist.Normal(m, 1.0), obs=y[index])
+        numpyro.factor("extra", jnp.sum(y**2) * jnp.ones(10))
+
+
+LOOK_UP = "2 rows of the plate 'data'.*look all data up by the plate's indices"
+
+
 @pytest.mark.parametrize(
     ("model", "match"),
     [
@@ -306,11 +322,33 @@ def moving_bounds(y):
         (no_plate, "no plate with observed data; put the observed site"),
         (moving_support, "'m': its support depends"),
         (moving_bounds, "'m': its support depends"),
+        (observed_as_it_is, f"'y': .*{LOOK_UP}"),
+        (factor_of_all, f"'extra': .*{LOOK_UP}"),
     ],
 )
 def test_models_that_have_no_target_say_what_to_do(model, match):
     with pytest.raises(ValueError, match=match):
         from_numpyro(model, Y)
+
+
+@pytest.mark.parametrize(("x_found", "y_found"), [(False, False), (True, False), (False, True)])
+def test_a_model_that_looks_nothing_up_takes_all_data_and_no_fewer(x_found, y_found):
+    def model(y):
+        slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+        with numpyro.plate("data", N) as index:
+            x = X[index, 0] if x_found else X[:, 0]
+            numpyro.sample("y", dist.Normal(slope * x, 1.0), obs=y[index] if y_found else y)
+
+    target = from_numpyro(model, Y)
+    position = target.initial(KEY)
+    exact = dist.Normal(position["slope"] * X[:, 0], 1.0).log_prob(Y)
+    np.testing.assert_allclose(target.log_likelihood(position, target.data), exact, rtol=1e-6)
+    for index in (jnp.arange(1), jnp.arange(2)):
+        with pytest.raises(ValueError, match=f"'y': .*{LOOK_UP}"):
+            target.log_likelihood(position, index)
+    sampler = gd.samplers.SGLD(target.estimator, target.manifold, step_size=0.001)
+    with pytest.raises(ValueError, match=f"'y': .*{LOOK_UP}"):
+        gd.sample(KEY, sampler, target.data, batch_size=10, num_draws=1, initial=target.initial)
 
 
 def test_without_numpyro_the_error_says_what_to_install(monkeypatch):

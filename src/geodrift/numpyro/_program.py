@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Euclidean, Manifold, Sphere, SphericalSimplex
+from geodrift.numpyro._data_sites import SOME_ROWS, frame_of, log_prob_of, other_rows
 from geodrift.numpyro._same_support import same_support
 
 _SEED = 0  # for what a model draws apart from its latent sites, whose values are given
@@ -37,7 +38,10 @@ class Program:
         self.sites = {name: self._site(name, site) for name, site in latent.items()}
         if not self.sites:
             raise ValueError("model: has no latent variable to sample")
-        other = self._trace({}, jnp.arange(1), jax.random.key(_SEED + 1))
+        # What speaks against fewer rows than all; such a model is one of all its data.
+        self.needs_all = self._other_rows(trace)
+        self.least = jnp.arange(self.size if self.needs_all else 1)
+        other = self._trace({}, self.least, jax.random.key(_SEED + 1))
         for name, site in latent.items():
             if not same_support(site["fn"].support, other[name]["fn"].support):
                 raise ValueError(
@@ -47,14 +51,16 @@ class Program:
 
     def log_likelihood(self, position: Position, index: Int[Array, " batch"]) -> Float[Array, " batch"]:
         """The log density of each datum's sites; the factor N/B of the plate is left out."""
+        if self.needs_all is not None and index.shape[0] != self.size:
+            raise ValueError(self.needs_all)
         trace = self._trace(self.constrain(position), index, None)
         total = jnp.zeros(index.shape[0])
         for site in trace.values():
-            frame = _frame(site, self.plate)
+            frame = frame_of(site, self.plate)
             if frame is None:
                 continue
             weight = 1.0 if site["scale"] is None else site["scale"] * index.shape[0] / self.size
-            log_prob = jnp.asarray(weight * _log_prob(site))
+            log_prob = weight * log_prob_of(site)
             axis = log_prob.ndim + frame.dim
             others = tuple(i for i in range(log_prob.ndim) if i != axis)
             total = total + jnp.sum(log_prob, axis=others)
@@ -62,12 +68,12 @@ class Program:
 
     def log_prior(self, position: Position) -> Float[Array, ""]:
         """The log density of all sites outside the plate, on the manifold."""
-        trace = self._trace(self.constrain(position), jnp.arange(1), None)
+        trace = self._trace(self.constrain(position), self.least, None)
         total = jnp.zeros(())
         for site in trace.values():
-            if site["type"] == "sample" and _frame(site, self.plate) is None:
+            if site["type"] == "sample" and frame_of(site, self.plate) is None:
                 weight = 1.0 if site["scale"] is None else site["scale"]
-                total = total + jnp.sum(weight * _log_prob(site))
+                total = total + jnp.sum(weight * log_prob_of(site))
         for name, site in self.sites.items():
             x = position[name]
             if isinstance(site.manifold, SphericalSimplex):
@@ -79,27 +85,45 @@ class Program:
 
     def initial(self, key: RandomKey) -> Position:
         """The position of a draw of the prior."""
-        trace = self._trace({}, jnp.arange(1), key)
+        trace = self._trace({}, self.least, key)
         return {name: _to_manifold(site, trace[name]["value"]) for name, site in self.sites.items()}
 
     def constrain(self, position: Position) -> dict[str, Array]:
         """The sites' values, from positions with any axes in front."""
         return {name: _from_manifold(site, jnp.asarray(position[name])) for name, site in self.sites.items()}
 
+    def _other_rows(self, trace: dict[str, Any]) -> str | None:
+        """See `other_rows`.
+
+        Raises:
+            ValueError: There is such a site, in a model that asks for minibatches.
+        """
+        names = [name for name, site in trace.items() if site["type"] == "sample"]
+        rows = SOME_ROWS if self.size != SOME_ROWS else SOME_ROWS + 1
+        tracer = self._tracer({}, jnp.zeros(rows, int), jax.random.key(_SEED))
+        found = other_rows(tracer, self.args, self.kwargs, names, self.plate, rows)
+        if found is not None and trace[self.plate]["args"][1] not in (None, self.size):
+            raise ValueError(found)
+        return found
+
     def _trace(self, values: dict[str, Array], index: Array | None, key: RandomKey | None) -> dict[str, Any]:
         """The model's sites, with these values and this batch of the plate."""
+        return self._tracer(values, index, key).get_trace(*self.args, **self.kwargs)
+
+    def _tracer(self, values: dict[str, Array], index: Array | None, key: RandomKey | None) -> Any:
+        """The handler that records them."""
         handlers = self.numpyro.handlers
         model = handlers.substitute(self.model, data=values)
         if index is not None:
             model = _batch_handler(self.numpyro)(model, self.plate, index)
         model = handlers.seed(model, jax.random.key(_SEED) if key is None else key)
         model = _improper_handler(self.numpyro)(model)
-        return handlers.trace(model).get_trace(*self.args, **self.kwargs)
+        return handlers.trace(model)
 
     def _site(self, name: str, site: dict[str, Any]) -> _Site:
         constraints = self.numpyro.distributions.constraints
         support, shape = site["fn"].support, jnp.shape(site["value"])
-        if _frame(site, self.plate) is not None:
+        if frame_of(site, self.plate) is not None:
             raise ValueError(
                 f"site {name!r}: a latent variable inside the plate {self.plate!r}, one for each datum;"
                 " integrate it out, or move it outside the plate"
@@ -198,19 +222,6 @@ def _data_plate(trace: dict[str, Any]) -> tuple[str, int]:
             " subsample_size to that one only"
         )
     return found[0], sizes[found[0]][0]
-
-
-def _frame(site: dict[str, Any], plate: str) -> Any:
-    """The plate's frame around a sample site; None outside of it."""
-    if site["type"] != "sample":
-        return None
-    return next((frame for frame in site["cond_indep_stack"] if frame.name == plate), None)
-
-
-def _log_prob(site: dict[str, Any]) -> Array:
-    if site["intermediates"]:
-        return site["fn"].log_prob(site["value"], site["intermediates"])
-    return site["fn"].log_prob(site["value"])
 
 
 def _unconstrained_shape(site: _Site) -> tuple[int, ...]:
