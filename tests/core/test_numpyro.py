@@ -310,6 +310,12 @@ def factor_of_all(y):
         numpyro.factor("extra", jnp.sum(y**2) * jnp.ones(10))
 
 
+def one_share(y):
+    shares = numpyro.sample("shares", dist.Dirichlet(jnp.ones(1)))
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        numpyro.sample("y", dist.Normal(shares[0], 1.0), obs=y[index])
+
+
 LOOK_UP = "2 rows of the plate 'data'.*look all data up by the plate's indices"
 
 
@@ -322,6 +328,7 @@ LOOK_UP = "2 rows of the plate 'data'.*look all data up by the plate's indices"
         (no_plate, "no plate with observed data; put the observed site"),
         (moving_support, "'m': its support depends"),
         (moving_bounds, "'m': its support depends"),
+        (one_share, "'shares': has vectors of 1 number.*leave the site out"),
         (observed_as_it_is, f"'y': .*{LOOK_UP}"),
         (factor_of_all, f"'extra': .*{LOOK_UP}"),
     ],
@@ -329,6 +336,23 @@ LOOK_UP = "2 rows of the plate 'data'.*look all data up by the plate's indices"
 def test_models_that_have_no_target_say_what_to_do(model, match):
     with pytest.raises(ValueError, match=match):
         from_numpyro(model, Y)
+
+
+@pytest.mark.parametrize("value", [1.0, jnp.array(1.0)], ids=["number", "array"])
+def test_a_delta_has_its_value_and_is_not_moved(value):
+    def model(y):
+        fixed = numpyro.sample("fixed", dist.Delta(value))
+        mean = numpyro.sample("mean", dist.Normal(0.0, 1.0))
+        shifted = numpyro.sample("shifted", dist.Delta(mean + fixed).mask(True))
+        with numpyro.plate("data", N, subsample_size=10) as index:
+            numpyro.sample("y", dist.Normal(shifted, 1.0), obs=y[index])
+
+    target = from_numpyro(model, Y)
+    position = target.initial(KEY)
+    assert set(position) == {"mean"}
+    assert target.log_prior(position) == dist.Normal(0.0, 1.0).log_prob(position["mean"][0])
+    found = jax.grad(lambda at: target.log_likelihood(at, target.data).sum())(position)
+    np.testing.assert_allclose(found["mean"], jnp.sum(Y - position["mean"] - 1.0), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("x_found", "y_found"), [(False, False), (True, False), (False, True)])

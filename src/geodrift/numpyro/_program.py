@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from geodrift._types import Position, RandomKey
 from geodrift.manifolds import Euclidean, Manifold, Sphere, SphericalSimplex
 from geodrift.numpyro._data_sites import SOME_ROWS, frame_of, log_prob_of, other_rows
+from geodrift.numpyro._handlers import batch_handler, improper_handler, innermost, kind_of
 from geodrift.numpyro._same_support import same_support
 
 _SEED = 0  # for what a model draws apart from its latent sites, whose values are given
@@ -32,8 +33,14 @@ class Program:
         # Shapes and supports only: a draw of all the data could be large.
         trace = self._trace({}, None, jax.random.key(_SEED))
         self.plate, self.size = _data_plate(trace)
+        # A Delta's value is what it says; elsewhere its density is 0, and a chain would wander off.
+        delta = self.numpyro.distributions.Delta
         latent = {
-            name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]
+            name: site
+            for name, site in trace.items()
+            if site["type"] == "sample"
+            and not site["is_observed"]
+            and not isinstance(innermost(site["fn"]), delta)
         }
         self.sites = {name: self._site(name, site) for name, site in latent.items()}
         if not self.sites:
@@ -115,9 +122,9 @@ class Program:
         handlers = self.numpyro.handlers
         model = handlers.substitute(self.model, data=values)
         if index is not None:
-            model = _batch_handler(self.numpyro)(model, self.plate, index)
+            model = batch_handler(self.numpyro)(model, self.plate, index)
         model = handlers.seed(model, jax.random.key(_SEED) if key is None else key)
-        model = _improper_handler(self.numpyro)(model)
+        model = improper_handler(self.numpyro)(model)
         return handlers.trace(model)
 
     def _site(self, name: str, site: dict[str, Any]) -> _Site:
@@ -133,7 +140,12 @@ class Program:
                 f"site {name!r}: a discrete latent variable has no gradient; sum over it, for example with"
                 " numpyro.distributions.MixtureSameFamily"
             )
-        kind = _kind(support)
+        kind = kind_of(support)
+        if kind in (constraints.sphere, constraints.simplex) and shape[-1] < 2:
+            raise ValueError(
+                f"site {name!r}: has vectors of {shape[-1]} number, and points of spheres and simplices need"
+                " 2 or more; leave the site out: of one number the value is known"
+            )
         if kind == constraints.sphere:
             return _Site(Sphere(shape[-1]), shape, None)
         if kind == constraints.simplex:
@@ -149,55 +161,6 @@ def _numpyro() -> Any:
     except ImportError as error:
         raise ImportError("from_numpyro needs NumPyro: pip install 'geodrift[numpyro]'") from error
     return numpyro
-
-
-def _batch_handler(numpyro: Any) -> Any:
-    """A handler that gives one plate its indices, however many the model asks for."""
-
-    class Batch(numpyro.primitives.Messenger):
-        def __init__(self, fn: Callable[..., Any], plate: str, index: Array) -> None:
-            self.plate, self.index = plate, index
-            super().__init__(fn)
-
-        def process_message(self, msg: dict[str, Any]) -> None:
-            if msg["type"] == "plate" and msg["name"] == self.plate:
-                msg["args"] = (msg["args"][0], self.index.shape[0])
-                msg["value"] = self.index
-
-    return Batch
-
-
-def _improper_handler(numpyro: Any) -> Any:
-    """A handler that gives sites of improper laws, which cannot be sampled, a value of their support."""
-    distributions = numpyro.distributions
-
-    class Improper(numpyro.primitives.Messenger):
-        def process_message(self, msg: dict[str, Any]) -> None:
-            if msg["type"] != "sample" or msg["value"] is not None:
-                return
-            law = msg["fn"]
-            while hasattr(law, "base_dist"):
-                law = law.base_dist
-            if isinstance(law, distributions.ImproperUniform):
-                msg["value"] = _point_of(distributions, msg["fn"], msg["kwargs"]["rng_key"])
-
-    return Improper
-
-
-def _point_of(distributions: Any, law: Any, key: RandomKey) -> Array:
-    """A point of a law's support: a random direction on the sphere, else the image of numbers up to 2."""
-    support, shape = law.support, law.shape()
-    if _kind(support) == distributions.constraints.sphere:
-        return Sphere(shape[-1]).random_point(key, shape[:-1])
-    transform = distributions.biject_to(support)
-    return transform(jax.random.uniform(key, transform.inverse_shape(shape), minval=-2.0, maxval=2.0))
-
-
-def _kind(support: Any) -> Any:
-    """A support without the batch axes of a distribution that were taken into its event."""
-    while hasattr(support, "base_constraint"):
-        support = support.base_constraint
-    return support
 
 
 def _data_plate(trace: dict[str, Any]) -> tuple[str, int]:
