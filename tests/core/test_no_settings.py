@@ -202,6 +202,17 @@ def test_minibatches_of_a_posterior_of_four_scales(name):
     assert np.max(np.abs(found.std(axis=0) / deviations - 1)) < 0.07 + 3 / np.sqrt(2 * draws.report.ess)
 
 
+def test_one_datum_has_no_noise():
+    data = jnp.array([1.3])
+    estimator = gd.estimators.ControlVariate(
+        lambda x, batch: -0.5 * (batch - x[0]) ** 2, lambda x: -0.5 * x[0] ** 2, data
+    )
+    sampler = gd.samplers.SGHMC(estimator, gd.manifolds.Euclidean(), step_size=None)
+    named = {"batch_size": 1, "num_draws": 500, "num_chains": 4, "initial": jnp.zeros(1)}
+    draws = gd.sample(KEY, sampler, data, **named)
+    assert_right(draws.position, np.array([0.65]), np.array([[0.5]]))
+
+
 def test_what_cannot_be_right_is_told():
     def wide(x):
         return -0.5 * jnp.sum((x / jnp.array([1.0, 150.0])) ** 2)

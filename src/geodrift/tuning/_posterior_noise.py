@@ -73,7 +73,8 @@ def posterior_noise(
         y = jnp.asarray(coordinates[some], estimator.affine.centre.dtype)
         gradients = np.asarray(_terms(key_here, estimator, y, rows), np.float64)
         gradients = gradients - gradients.mean(axis=1, keepdims=True)
-        found.append(scale / (number - 1) * gradients.swapaxes(1, 2) @ gradients)
+        # The only row is every batch: its gradient is the mean, and V is 0.
+        found.append(scale / max(number - 1, 1) * gradients.swapaxes(1, 2) @ gradients)
     each = np.concatenate(found)
     mean = each.mean(axis=0)
     axes = np.linalg.eigh(mean)[1]
