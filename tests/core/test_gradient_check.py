@@ -64,6 +64,17 @@ def test_a_normal(width):
     assert bool(found.warnings) == (width != 1.0)
 
 
+def test_gradients_that_contradict_the_draws_are_told_with_the_number_found():
+    # Draws about 0 of a density that grows outwards: by its gradients their variance is about -4.
+    draws = many(lambda key: jax.random.normal(key, (2,)))
+    found = checked(Euclidean(2), lambda x: 2.0 * jnp.sum(x**2), draws)
+    assert abs(found.variance + 4) < 0.5
+    (told,) = found.warnings
+    assert "contradict where they lie along" in told
+    assert f"is {found.variance - 1:.2f}, with an error of {found.variance_error:.2f}" in told
+    assert f"at worst {found.variance:.2f} \u00b1" in str(found)
+
+
 def test_a_shift_of_the_narrowest_direction():
     off = FACTOR @ jnp.array([0.0, 0.0, 0.3])
     found = checked(Euclidean(3), normal_density, many(lambda k: off + FACTOR @ jax.random.normal(k, (3,))))

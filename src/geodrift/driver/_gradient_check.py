@@ -64,11 +64,7 @@ class GradientCheck(NamedTuple):
         remedy = "a smaller step_size, a larger batch, or step_size=None where a step was given"
         narrow = "more steps where R-hat says that chains have not met, or " if self.variance < 1 else ""
         if abs(self.variance - 1) > MOST_OFF + ERRORS * self.variance_error:
-            told.append(
-                f"by the target's gradients at the draws, their variance along {self.variance_along} is"
-                f" {max(self.variance, 0.0):.2f} times the target's, with an error of"
-                f" {self.variance_error:.2f}; take {narrow}{remedy}"
-            )
+            told.append(f"{self._told_variance}; take {narrow}{remedy}")
         if abs(self.shift) > MOST_OFF + ERRORS * self.shift_error:
             told.append(
                 f"by the target's gradients at the draws, their mean along {self.shift_along} is"
@@ -77,9 +73,23 @@ class GradientCheck(NamedTuple):
             )
         return told
 
+    @property
+    def _told_variance(self) -> str:
+        if self.variance > 0:
+            return (
+                f"by the target's gradients at the draws, their variance along {self.variance_along} is"
+                f" {self.variance:.2f} times the target's, with an error of {self.variance_error:.2f}"
+            )
+        # No variance is negative: gradients at draws of the target point to their mean, on average.
+        return (
+            f"the target's gradients at the draws contradict where they lie along {self.variance_along}: the"
+            " draws have not the target's law (an identity that is 0 for draws of it is"
+            f" {self.variance - 1:.2f}, with an error of {self.variance_error:.2f})"
+        )
+
     def __str__(self) -> str:
         return (
-            f"variances by the gradients at worst {max(self.variance, 0.0):.2f} \u00b1"
+            f"variances by the gradients at worst {self.variance:.2f} \u00b1"
             f" {self.variance_error:.2f} times the target's"
         )
 
