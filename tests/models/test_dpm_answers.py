@@ -210,6 +210,33 @@ def test_settings_that_do_not_go_together_are_refused(settings, message):
         DirichletProcessMixture(**settings).fit(np.eye(3))
 
 
+@pytest.mark.parametrize("method", ["gibbs", "scir"])
+def test_rows_that_come_later_have_the_settings_of_their_call(method):
+    rows, _ = three_groups(60, 2)
+    model = DirichletProcessMixture(method=method, n_steps=30, n_chains=2, n_draws=5, random_state=1)
+    for concentration in (None, 5.0, 2.5, None):
+        model.set_params(concentration=concentration).partial_fit(rows[:20])
+        if concentration is None:
+            assert len(np.unique(model.concentration_draws_)) > 5
+        else:
+            assert (model.concentration_draws_ == concentration).all()
+    draws = model.cluster_draws_
+    other = "gibbs" if method == "scir" else "scir"
+    for changed in ({"method": other}, {"method": "gibbs", "n_clusters": 4}):
+        with pytest.raises(ValueError, match=r"partial_fit goes on from calls with .*call fit"):
+            model.set_params(**changed).partial_fit(rows[:20])
+    assert model.cluster_draws_ is draws
+
+
+@pytest.mark.parametrize("n_clusters", [3, 40])
+def test_a_number_of_clusters_that_is_given_later_is_refused(n_clusters):
+    rows, _ = three_groups(60, 2)
+    model = DirichletProcessMixture(5, n_steps=10, n_chains=1, n_draws=5, random_state=1).partial_fit(rows)
+    with pytest.raises(ValueError, match=f"n_clusters = {n_clusters}: partial_fit goes on .*n_clusters = 5"):
+        model.set_params(n_clusters=n_clusters).partial_fit(rows)
+    assert model.set_params(n_clusters=None).partial_fit(rows).labels_.shape == (120,)
+
+
 @pytest.mark.parametrize("method", ["gibbs", pytest.param("scir", marks=pytest.mark.slow)])
 def test_rows_that_come_in_parts(method):
     rows, groups = three_groups(450, 2)

@@ -140,6 +140,15 @@ def test_documents_that_are_refused_change_nothing_in_a_stream(fitted):
     assert np.array_equal(models[0].topic_draws_, models[1].topic_draws_)
 
 
+@pytest.mark.parametrize("changed", [{"topic_word_prior": 0.5}, {"n_topics": 4}, {"method": "sgrld"}])
+def test_a_stream_goes_on_with_its_settings_alone(fitted, changed):
+    model = LatentDirichletAllocation(3, random_state=4).partial_fit(fitted[1][:50])
+    draws, [(name, value)] = model.topic_draws_, changed.items()
+    with pytest.raises(ValueError, match=f"{name} = {value!r}: partial_fit goes on from calls with {name}"):
+        model.set_params(**changed).partial_fit(fitted[1][50:60])
+    assert model.topic_draws_ is draws
+
+
 def test_fit_and_partial_fit_forget_each_other(fitted):
     counts = fitted[1]
     model = LatentDirichletAllocation(3, n_steps=20, random_state=2)

@@ -4,6 +4,7 @@ The checks, the command line's options, the scikit-learn facade and the page on 
 """
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any, Self, TypeVar
 
 from geodrift._whole import as_whole
@@ -121,6 +122,23 @@ def settings_of(estimator: Any, kind: type[S], **changes: Any) -> S:
         told.check(told.parameter, value)
         values[told.name] = as_whole(value)
     return kind(**values | changes)
+
+
+def refuse_changes(before: ModelSettings, now: ModelSettings, names: Collection[str] | None = None) -> None:
+    """Raise ValueError where `partial_fit` cannot go on with other settings.
+
+    Args:
+        before: Of the calls before.
+        now: Of this call.
+        names: Settings that must be the same; None: all.
+    """
+    for told in now.settings():
+        was, is_now = getattr(before, told.name), getattr(now, told.name)
+        if (names is None or told.name in names) and was != is_now:
+            raise ValueError(
+                f"{told.parameter} = {is_now!r}: partial_fit goes on from calls with {told.parameter} ="
+                f" {was!r}; leave it as it was, or begin anew: call fit, or partial_fit of sklearn.base.clone"
+            )
 
 
 def _told(field: dataclasses.Field) -> Setting:

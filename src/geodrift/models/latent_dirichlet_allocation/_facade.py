@@ -12,6 +12,7 @@ from geodrift._whole import whole
 from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
+from geodrift.models.kit._settings import refuse_changes
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -165,14 +166,16 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
             y: Ignored.
 
         Raises:
-            ValueError: As `fit`, or X has another number of words than the documents before; nothing has
-                changed then.
+            ValueError: As `fit`, or X has another number of words than the documents before, or a setting is
+                not that of the stream; nothing has changed then.
         """
         begins = not hasattr(self, "_stream")
+        settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
+        if not begins:
+            refuse_changes(self.settings_, settings)
         rows = self._validated(X, reset=begins)
         if begins:
             refuse_learnt_priors(self)
-            settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
             stream = StreamChain(
                 rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
             )
