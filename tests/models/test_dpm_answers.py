@@ -46,6 +46,9 @@ def test_clusters_are_found_and_told_by_size(fitted):
     told = model.number_of_clusters(0.05)
     assert (told["low"], told["high"], told["probabilities"]) == (3, 3, {3: 1.0})
     assert model.number_of_clusters(1e-9)["mean"] == model.number_of_clusters_draws_.mean()
+    for least in (-1, 1, 2.0, float("nan")):
+        with pytest.raises(ValueError, match=f"least = {least!r}: .*at least 0 and below 1"):
+            model.number_of_clusters(least)
     words = model.top_words([f"w{i:02d}" for i in range(WORDS)], top=4)
     assert {entry["word"] for entry in words[0]["words"]} == {"w00", "w01", "w02", "w03"}
     assert words[0]["size_low"] < words[0]["size"] < words[0]["size_high"]

@@ -74,9 +74,14 @@ def test_density_integrates_to_one(simulated):
     points = host_sample(rng, np.zeros((40_000, 3)))
     density = np.exp(model.score_samples(points))
     assert density.mean() * 4 * np.pi == pytest.approx(1, abs=5 * density.std() * 4 * np.pi / 200)
-    drawn = model.sample(4_000)
     weights = density / density.sum()
-    assert np.abs(drawn.mean(axis=0) - weights @ points).max() < 0.04
+    first, second = model.sample(4_000), model.sample(4_000, seed=1)
+    for drawn in (first, second):
+        assert np.abs(drawn.mean(axis=0) - weights @ points).max() < 0.04
+    assert np.array_equal(second, model.sample(4_000, seed=1))
+    assert not np.isclose(first, second).all(axis=1).any()
+    with pytest.raises(ValueError, match="seed = -1"):
+        model.sample(seed=-1)
 
 
 def test_findings_tell_each_cluster_and_that_the_chains_share_it(fitted, simulated):

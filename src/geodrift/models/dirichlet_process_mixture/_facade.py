@@ -210,11 +210,13 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         return sampled_rows(n_samples, self._draws, self._orders(), self._lengths, prior, rng)
 
     def number_of_clusters(self, least: float = _places.LEAST_SHARE) -> dict[str, Any]:
-        """The posterior of how many clusters have more than the share ``least`` of the rows.
+        """The posterior of how many clusters have more than the share ``least`` of the rows, 0 or more.
 
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
         """
         check_is_fitted(self)
+        if not 0 <= least < 1:
+            raise ValueError(f"least = {least!r}: a share of the rows must be at least 0 and below 1")
         numbers = _places.numbers_above(self._draws["cluster_sizes"][None], least)
         return law_of_number(numbers, "number_of_clusters_above", least)
 

@@ -156,7 +156,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         ]
         steps = -(-rows.number // min(settings.batch_size, rows.number))
         self.draws_ = sampled(chains, whole("n_passes", self.n_passes) * steps)
-        self.settings_, self._seed = settings, seed
+        self.settings_ = settings
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
         self.cluster_count_: ClusterCount = cluster_count(flat)
@@ -203,10 +203,10 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         """Mean of `score_samples`."""
         return float(np.mean(self.score_samples(X)))
 
-    def sample(self, n_samples: int = 1) -> Float[np.ndarray, "n d"]:
-        """Draws from the posterior predictive law, unit vectors."""
+    def sample(self, n_samples: int = 1, *, seed: int = 0) -> Float[np.ndarray, "n d"]:
+        """Draws from the posterior predictive law, unit vectors; others with another seed."""
         check_is_fitted(self)
-        return sampled_rows(n_samples, self._draws(), VMF_PREDICTIVE.generator(self._seed))
+        return sampled_rows(n_samples, self._draws(), VMF_PREDICTIVE.generator(whole("seed", seed, 0)))
 
     def coclustering(self, pairs: Any) -> Float[np.ndarray, " pair"]:
         """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""
