@@ -4,8 +4,10 @@ import ast
 import json
 import os
 import signal
+import sys
 import threading
 import time
+import unicodedata
 
 import numpy as np
 import pytest
@@ -24,6 +26,9 @@ from geodrift.data import (
     prune_columns,
 )
 from geodrift.data._demo import _statements
+
+# What words are by default in text without combining marks, and what they were in all text before.
+LATIN_WORD = r"(?u)\b[^\W\d_]\w+\b"
 
 TEXTS = [
     "The sphere has a constant curvature, and the geodesic is a great circle.",
@@ -62,7 +67,7 @@ def test_counts_are_those_of_count_vectorizer(folder, ngrams, min_df, max_df, st
         max_df=max_df,
         ngram_range=(1, ngrams),
         stop_words=None if stop_words == "none" else stop_words,
-        token_pattern=options.token_pattern,
+        token_pattern=LATIN_WORD,
     )
     # The walk is by full path: 0, 1, 2, then the deeper folder.
     expected = reference.fit_transform(TEXTS)
@@ -94,6 +99,63 @@ def test_directory_built_by_a_pool_equals_the_one_in_memory(folder, tmp_path):
     assert np.array_equal(built.document_frequencies, in_memory.document_frequencies)
     assert built.manifest["dropped"] == in_memory.manifest["dropped"]
     built.verify()
+
+
+MARKED = {
+    "german": (unicodedata.normalize("NFD", "Größere Häuser"), ["größere", "häuser"]),
+    "hindi": ("सत्यमेव जयते।", ["सत्यमेव", "जयते"]),
+    "tamil": ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),
+    "thai": ("ที่ นี่", ["ที่", "นี่"]),
+    "arabic": ("كِتَابٌ جَدِيدٌ", ["كِتَابٌ", "جَدِيدٌ"]),
+    "turkish": ("İstanbul", ["i\u0307stanbul"]),
+    "digits": ("2\u0301nd x\u0301 3rd \u0301ab", ["x\u0301"]),
+}
+
+
+@pytest.mark.parametrize("language", MARKED)
+def test_combining_marks_are_parts_of_words(language):
+    text, words = MARKED[language]
+    assert TextOptions(stop_words="none").analyzer()(text) == words
+
+
+def test_every_mark_is_seen_and_found():
+    # A wrong range, or a mark of a new Unicode, would be lost without a word.
+    split = TextOptions(stop_words="none").analyzer()
+    marks = [mark for code in range(sys.maxunicode + 1) if unicodedata.category(mark := chr(code))[0] == "M"]
+    lost = {mark for mark in marks if split(f"q{mark}q") != [unicodedata.normalize("NFC", f"q{mark}q")]}
+    assert lost == {chr(code) for code in range(0xFE00, 0xFE10)}  # how symbols are drawn
+
+
+def test_words_of_text_without_marks_are_what_they_were():
+    # Signs in colour have a mark, which is none of a word: neither here nor before.
+    symbols = "\u2139\ufe0f ❤\ufe0flove 1\ufe0f\u20e3"
+    text = " ".join([*TEXTS, f"people\u2019s \u201cnaïve\u201d café \u2013 {symbols} Ωμέγα Привет x² 日本語"])
+    before = CountVectorizer(token_pattern=LATIN_WORD, stop_words="english").build_analyzer()
+    assert TextOptions().analyzer()(text) == before(text)
+
+
+def test_stop_words_and_given_words_are_in_normal_form(tmp_path):
+    decomposed = unicodedata.normalize("NFD", "größere")
+    assert TextOptions(stop_words=(decomposed,)).analyzer()("größere Häuser") == ["häuser"]
+    (tmp_path / "a.txt").write_text(f"größere {decomposed}", encoding="utf-8")
+    sources = find_sources([tmp_path / "a.txt"])
+    corpus = build_corpus(sources, TextOptions(), vocabulary=[decomposed, "kleine"])
+    assert corpus.matrix().toarray().tolist() == [[2, 0]]
+
+
+def test_a_pattern_of_ones_own_sees_text_in_normal_form_alone():
+    options = TextOptions(stop_words="none", token_pattern=r"\w+")
+    assert options.analyzer()(unicodedata.normalize("NFD", "größere") + " की 42") == ["größere", "क", "42"]
+
+
+def test_options_of_an_earlier_corpus_split_new_documents_as_its_own():
+    text = unicodedata.normalize("NFD", "Größere Häuser") + " सत्यमेव"
+    stored = TextOptions(token_pattern=LATIN_WORD).to_dict()
+    del stored["normal_form"]
+    before = CountVectorizer(token_pattern=LATIN_WORD).build_analyzer()
+    assert TextOptions.from_dict(stored).analyzer()(text) == before(text)
+    options = TextOptions(min_df=1, stop_words=("the",))
+    assert TextOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
 
 
 def test_blocks_do_not_change_the_counts(folder, monkeypatch):
@@ -320,7 +382,7 @@ def test_files_of_records_in_a_directory_are_read_as_their_names_say(tmp_path):
     assert kinds == ["jsonl", "jsonl", "text", "parquet"]
     corpus = build_corpus(find_sources([folder]), TextOptions(min_df=1, max_df=1.0, stop_words="none"))
     order = [TEXTS[i] for i in (0, 0, 1, 1, 2, 3, 4)]
-    expected = CountVectorizer(token_pattern=TextOptions().token_pattern).fit_transform(order)
+    expected = CountVectorizer(token_pattern=LATIN_WORD).fit_transform(order)
     assert np.array_equal(corpus.matrix().toarray(), expected.toarray())
 
 

@@ -61,7 +61,9 @@ def build_corpus(
         InputError: `path` exists, text cannot be read, no word is left, or no document has a field that is
             to be kept. Nothing is written then.
     """
-    words = None if vocabulary is None else check_vocabulary(vocabulary, len(vocabulary))
+    words = None
+    if vocabulary is not None:
+        words = check_vocabulary([options.normal(str(word)) for word in vocabulary], len(vocabulary))
     if path is None:
         return _in_memory(sources, options, workers, words, progress)
     refuse_existing(Path(path))

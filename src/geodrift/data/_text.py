@@ -8,9 +8,10 @@ from typing import Any, Self
 from geodrift._errors import InputError
 from geodrift.data._regular_files import open_regular
 from geodrift.data._token_pattern import compiled, limited
+from geodrift.data._words_of_text import normal, words_of_text
 
-# Words of two characters and more that begin with a letter: numbers say little about a topic.
-DEFAULT_TOKEN_PATTERN = r"(?u)\b[^\W\d_]\w+\b"
+# Of corpora that were made before words had marks; it takes time in proportion to the text.
+_PATTERN_BEFORE = r"(?u)\b[^\W\d_]\w+\b"
 
 _MOST_NGRAMS = 10  # words grow in number with each
 
@@ -27,7 +28,10 @@ class TextOptions:
         stop_words: "english", "none" or a tuple of words.
         extra_stop_words: Further words to drop.
         ngrams: Longest sequence of words that counts as one word.
-        token_pattern: Regular expression of a word, as in scikit-learn's `CountVectorizer`.
+        token_pattern: Regular expression of a word, as in scikit-learn's `CountVectorizer`. None: two
+            characters and more that begin with a letter, combining marks among them.
+        normal_form: "NFC": a letter and its accent are one character where there is one. None: text is
+            split as it is, as for corpora made before there was this.
 
     Raises:
         InputError: An argument is outside its range.
@@ -39,7 +43,8 @@ class TextOptions:
     stop_words: str | tuple[str, ...] = "english"
     extra_stop_words: tuple[str, ...] = ()
     ngrams: int = 1
-    token_pattern: str = DEFAULT_TOKEN_PATTERN
+    token_pattern: str | None = None
+    normal_form: str | None = "NFC"
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -55,6 +60,8 @@ class TextOptions:
             raise InputError(f"max_words must be at least 1, got {self.max_words}")
         if isinstance(self.stop_words, str) and self.stop_words not in ("english", "none"):
             raise InputError(f'stop_words must be "english", "none" or words, got {self.stop_words!r}')
+        if self.normal_form not in ("NFC", None):
+            raise InputError(f'normal_form must be "NFC" or None, got {self.normal_form!r}')
 
     def analyzer(self) -> Callable[[str], list[str]]:
         """The function from a text to its words (and n-grams).
@@ -63,22 +70,30 @@ class TextOptions:
             InputError: ``token_pattern`` is not a regular expression that scikit-learn takes. The function
                 raises it too, for a text on which the pattern takes too long; see `limited`.
         """
-        from sklearn.feature_extraction.text import CountVectorizer
-
+        if self.token_pattern is None:
+            return self._vectorizer(words_of_text, tokenizer=words_of_text).build_analyzer()
         # Where the pattern has a group, findall returns the group, as scikit-learn does.
         split = limited(compiled(self.token_pattern).findall, self.token_pattern)
-        vectorizer = CountVectorizer(
+        try:
+            analyze = self._vectorizer(split, tokenizer=None).build_analyzer()
+        except ValueError as error:
+            raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
+        return analyze if self.token_pattern == _PATTERN_BEFORE else limited(analyze, self.token_pattern)
+
+    def normal(self, text: str) -> str:
+        """The text in the form in which it is split."""
+        return text if self.normal_form is None else normal(text)
+
+    def _vectorizer(self, split: Callable[[str], list[Any]], tokenizer: Callable | None) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        form = str if self.normal_form is None else normal
+        return CountVectorizer(
+            preprocessor=lambda text: form(text.lower()),
+            tokenizer=tokenizer,
             token_pattern=self.token_pattern,
             ngram_range=(1, self.ngrams),
             stop_words=self._stop_list(split),
-        )
-        try:
-            analyze = vectorizer.build_analyzer()
-        except ValueError as error:
-            raise InputError(f"token pattern {self.token_pattern!r} cannot be used: {error}") from None
-        # Ours takes time in proportion to the text.
-        return (
-            analyze if self.token_pattern == DEFAULT_TOKEN_PATTERN else limited(analyze, self.token_pattern)
         )
 
     def _stop_list(self, split: Callable[[str], list[Any]]) -> list[str] | None:
@@ -91,6 +106,7 @@ class TextOptions:
         elif self.stop_words != "none":
             words |= {word.lower() for word in self.stop_words}
         # "don't" reaches the list as the pieces the pattern makes of it.
+        words = {self.normal(word) for word in words}
         pieces = {piece for word in words for piece in split(word) if isinstance(piece, str)}
         return sorted(words | pieces) or None
 
@@ -110,8 +126,8 @@ class TextOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The options from what `to_dict` returned."""
-        arguments: dict[str, Any] = {
+        """The options from what `to_dict` returned, of an earlier version too."""
+        arguments: dict[str, Any] = {"normal_form": None} | {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**arguments)

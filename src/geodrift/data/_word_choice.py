@@ -67,6 +67,8 @@ def choose_words(totals: Iterable[tuple[str, int]], documents: int, options: Tex
     try:
         return Choice(check_vocabulary(words, len(words)), frequencies, dropped)
     except InputError as error:
+        if options.token_pattern is None:
+            raise
         pattern = options.token_pattern[:200]
         raise InputError(f"token pattern {pattern!r} finds what is no word: {error}") from None
 
