@@ -129,8 +129,10 @@ def test_transform_finds_the_group_of_a_text(geodrift_cli, run, tmp_path):
     opened = geodrift.load(run)
     topics = model_of(opened).answers().export(opened)["topics"]
     counts = sp.csr_matrix(np.vstack([np.kron(np.eye(3), np.ones(10)), np.zeros(30)]).astype(int))
+    # Of new documents, under the mean topics of each of the two chains.
     chosen = np.linspace(0, 49, 20).astype(int)
-    direct = document_mixtures(counts, topics[chosen], 0.2)
+    means = topics.reshape(2, 25, *topics.shape[1:]).mean(axis=1, dtype=float).astype(np.float32)
+    direct = document_mixtures(counts, means[chosen // 25], 0.2)
     for name, values in (("mean", mean), ("low", low), ("high", high)):
         assert np.array_equal(values, direct[name]), name
     groups = topics.mean(0).reshape(3, 3, 10).sum(2).argmax(1)

@@ -240,3 +240,26 @@ def test_unfitted_and_wrong_arguments_are_refused_in_one_line(fitted):
     ):
         with pytest.raises(ValueError, match=message):
             LatentDirichletAllocation(2).fit(bad)
+
+
+def test_new_documents_are_weighed_under_mean_topics_and_fitted_ones_under_draws():
+    """Simulated: of few tokens a word, drawn topics expect a new document less than their means do."""
+    rng, number, words, alpha = np.random.default_rng(0), 4, 1000, 0.3
+    topics, mixtures = rng.dirichlet(np.full(words, 0.1), number), rng.dirichlet(np.full(number, alpha), 300)
+    counts = sp.csr_matrix(np.stack([rng.multinomial(60, mixture @ topics) for mixture in mixtures]))
+    priors = {"doc_topic_prior": alpha, "topic_word_prior": 0.1}
+    model = LatentDirichletAllocation(number, **priors, random_state=0).fit(counts[:100])
+    order = rng.permutation(300)
+    found = model.transform_with_intervals(counts[order])
+    back = {name: values[np.argsort(order)] for name, values in found.items()}
+    chosen = np.linspace(0, len(model.topic_draws_) - 1, 20).astype(int)
+    fitted = document_mixtures(counts[:100], model.topic_draws_[chosen], alpha)
+    for name, values in fitted.items():
+        np.testing.assert_allclose(back[name][:100], values, atol=1e-6)
+    place = np.argmax(np.sqrt(topics) @ np.sqrt(model.topics_).T, axis=1)
+    mean, low, high = (back[name][100:, place] for name in ("mean", "low", "high"))
+    true = mixtures[100:]
+    # Under the draws it is .80, and the main topic's share .07 too low.
+    assert ((low <= true) & (true <= high)).mean() > 0.86
+    main = np.arange(200), true.argmax(axis=1)
+    assert abs((mean[main] - true[main]).mean()) < 0.035

@@ -55,7 +55,6 @@ def transform(
 ) -> None:
     """Write what documents are made of."""
     from geodrift.cli._memory import give_large_blocks_back
-    from geodrift.cli._model_inputs import is_of_run
     from geodrift.cli._waiting import Waiting
     from geodrift.cli._weight_files import Form, column_of, write_weights
     from geodrift.driver import Run
@@ -70,16 +69,14 @@ def transform(
     with Waiting("reading the documents") as waiting, scratch_directory(out) as scratch:
         text = o.Text(text_field, encoding, id_field=id_field, fields=fields)
         read = {"vocab": vocab, "text": text, "scratch": scratch, "progress": waiting.at}
-        documents, table, total = _documents(opened, model, source, **read)
-        fitted = source is None or is_of_run(opened, source, documents)
+        documents, table, total, fitted = _documents(opened, model, source, **read)
         _say_empty(model, documents, total)
-        those = _numbers(share, total)
+        ends, those = intervals or long or out.suffix == ".npz", _numbers(share, total)
         chosen = _chosen_fields(fields, [] if table is None else table.fields)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
         answers = model.answers()
         others = [column_of(other) for other in answers.other_columns(opened)]
         form = Form(model.component, kinds, long, intervals, answers.names(opened), len(those), others)
-        ends = intervals or long or out.suffix == ".npz"
 
         def blocks() -> Iterator[tuple[list["Document"], "Weights"]]:
             waiting.at(0, len(those), "weighing documents")
@@ -135,18 +132,19 @@ def _numbers(share: tuple[int, int], total: int) -> Any:
     return np.arange(total * (part - 1) // parts, total * part // parts)
 
 
-def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tuple[Any, Any, int]:
-    """What is weighed: the documents, who they are, where that is said, and how many they are."""
-    from geodrift.cli._model_inputs import load_new
+def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tuple[Any, Any, int, bool]:
+    """The documents, who they are, where that is said, how many they are, and whether they were fitted."""
+    from geodrift.cli._model_inputs import is_of_run, load_new
     from geodrift.data import Corpus
     from geodrift.models.kit import corpus_of
 
     documents: Any
     if source is None:
         documents = corpus_of(opened)
-        return documents, documents.documents, documents.num_documents
+        return documents, documents.documents, documents.num_documents, True
     documents, table = load_new(opened, model, source, **read)
-    return documents, table, documents.num_documents if isinstance(documents, Corpus) else documents.shape[0]
+    total = documents.num_documents if isinstance(documents, Corpus) else documents.shape[0]
+    return documents, table, total, is_of_run(opened, source, documents)
 
 
 def _say_empty(model: Any, documents: Any, total: int) -> None:

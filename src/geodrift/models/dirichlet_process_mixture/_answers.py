@@ -18,12 +18,9 @@ from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import
     averaged,
     under_draws,
 )
-from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
-from geodrift.models.kit import _places
+from geodrift.models.dirichlet_process_mixture.evaluation._membership import told_membership
+from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
-from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
-
-TRANSFORM_DRAWS = 50  # that `transform` averages over, at most
 
 
 class DirichletProcessAnswers(CountedAnswers):
@@ -69,19 +66,11 @@ class DirichletProcessAnswers(CountedAnswers):
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Probabilities of the clusters that are told of; of the rest too where their number is free."""
         del seed
-        agreed, others = self.aligned(run)[1], not self.number_is_given(run)
         posterior = run.draws["posterior"].to_dataset()
-        orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
-        chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
-        flat = {
-            name: posterior[name].values.reshape(-1, *posterior[name].shape[2:])[chosen]
-            for name in PARAMETERS
-            if name in posterior
-        }
-        given = Drawn.of(flat), float(run.config["settings"]["cluster_word_prior"])
-        how: dict[str, Any] = {"others": others, "found": draws_found(agreed, chosen, int(others))}
-        weights = membership(rows, *given, places=orders[chosen], fitted=fitted, **how)
-        return with_intervals_of_shared(weights, _places.with_rest(agreed) if others else agreed)
+        stored = {name: posterior[name].values for name in PARAMETERS if name in posterior}
+        prior = float(run.config["settings"]["cluster_word_prior"])
+        how = {"others": not self.number_is_given(run), "fitted": fitted}
+        return told_membership(rows, flat(stored), self.aligned(run)[1], prior, **how)
 
     def other_columns(self, run: Run) -> list[str]:
         """Clusters that are not told of, unless their number is given."""

@@ -11,25 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 from geodrift._whole import whole
 from geodrift.kernels._streams import DPM_SAMPLE
 from geodrift.models.clusters._law_of_number import law_of_number
-from geodrift.models.dirichlet_process_mixture._answers import TRANSFORM_DRAWS
 from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._growing import GrowingRows
 from geodrift.models.dirichlet_process_mixture._reports import ClusterReports
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
-    PARAMETERS,
-    Drawn,
-    averaged,
-    under_draws,
-)
-from geodrift.models.dirichlet_process_mixture.evaluation._membership import membership
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, averaged, under_draws
+from geodrift.models.dirichlet_process_mixture.evaluation._membership import told_membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
-from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
@@ -239,17 +232,12 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         return draws.reshape(len(self.agreement_.cosines), -1, *draws.shape[1:])
 
     def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
-        orders, others = self._orders(), not self._given
-        chosen = _places.spaced(len(orders), TRANSFORM_DRAWS)
-        draws = Drawn.of({name: self._draws[name][chosen] for name in PARAMETERS if name in self._draws})
-        given = draws, self.settings_.cluster_word_prior
-        found = draws_found(self.agreement_, chosen, int(others))
-        how = {"places": orders[chosen], "found": found, "others": others}
-        weights = by_fitted(
-            rows, self._fitted, lambda some, fitted: membership(some, *given, **how, fitted=fitted)
-        )
-        agreed = _places.with_rest(self.agreement_) if others else self.agreement_
-        return with_intervals_of_shared(weights, agreed)
+        given: Any = self._draws, self.agreement_, self.settings_.cluster_word_prior
+
+        def weigh(some: sp.csr_matrix, fitted: bool) -> dict[str, Float[np.ndarray, "D K"]]:
+            return told_membership(some, *given, others=not self._given, fitted=fitted)
+
+        return by_fitted(rows, self._fitted, weigh)
 
     def _labels(self, probabilities: Float[np.ndarray, "D K"]) -> Int[np.ndarray, " D"]:
         labels = probabilities.argmax(axis=1)

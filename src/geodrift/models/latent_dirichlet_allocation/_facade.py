@@ -201,10 +201,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         return self._draws
 
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
-        """Each document's mixture, over topics and mixtures: means, and the ends of 90% intervals.
-
-        The ends are NaN for a topic that the chains of `fit` do not share.
-        """
+        """Mixtures: means, and ends of 90% intervals, NaN for a topic that the chains do not share."""
         return self._of_shared(self._mixtures(X, intervals=True))
 
     def transform(self, X: Any) -> Float[np.ndarray, "D K"]:
@@ -217,16 +214,14 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         chosen = _places.spaced(len(self.topic_draws_), TRANSFORM_DRAWS)
         new, own = chain_means(self._of_chains(self.topic_draws_), chosen), self.topic_draws_[chosen]
         how: dict[str, Any] = {"found": self._found(TRANSFORM_DRAWS), "intervals": intervals}
-        known = getattr(self, "_fitted", None)
-        return by_fitted(
-            rows, known, lambda some, old: document_mixtures(some, own if old else new, prior, **how)
-        )
+
+        def weigh(some: Any, old: bool) -> dict[str, Float[np.ndarray, "D K"]]:
+            return document_mixtures(some, own if old else new, prior, **how)
+
+        return by_fitted(rows, getattr(self, "_fitted", None), weigh)
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:
-        """Perplexity of a tenth of each document's words given the others; lower is better.
-
-        Under at most `PERPLEXITY_DRAWS` of the draws; see `completion_perplexity`.
-        """
+        """Of a tenth of each document's words given the others; lower is better: `completion_perplexity`."""
         return self._completion(X, seed).perplexity
 
     def score(self, X: Any, y: None = None) -> float:
@@ -235,8 +230,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
 
     def _completion(self, X: Any, seed: int) -> CompletionScore:
         check_is_fitted(self)
-        rows = self._validated(X, reset=False)
-        draws = spaced(self.topic_draws_, PERPLEXITY_DRAWS)
+        draws, rows = spaced(self.topic_draws_, PERPLEXITY_DRAWS), self._validated(X, reset=False)
         return completion_perplexity(rows, draws, self._prior(PERPLEXITY_DRAWS), seed=seed)
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
@@ -245,8 +239,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
 
     def _forget(self) -> None:
         for name in ("_stream", "_stream_draws", "_fitted"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "settings_")

@@ -173,8 +173,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         """Posterior probability that each row belongs to each cluster of ``labels_``; rows sum to 1.
 
         The last column is the background's where there is one. A draw's cluster stands for cluster k of
-        ``labels_`` as far as its rows lie there, so that clusters need no matching. What a new row has of a
-        cluster that no row is in yet is divided among these; `transform_with_intervals` has a column for it.
+        ``labels_`` as far as its rows lie there; of clusters without rows tells `transform_with_intervals`.
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)

@@ -6,14 +6,25 @@ fitted has had its say in every draw: its posterior probability is the mean over
 under them, and the clusters are integrated out. The interval is that of the next draw.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int
 
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, log_joint_of_rows
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
+    PARAMETERS,
+    Drawn,
+    log_joint_of_rows,
+)
+from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._counts import checked_counts
+from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._places import spaced, with_rest
 
+TRANSFORM_DRAWS = 50  # that are averaged over, at most
 NUMBERS_AT_ONCE = 2**24  # probabilities that are held in memory at once
 
 
@@ -57,6 +68,33 @@ def membership(
             for name, values in zip(out, told, strict=True):
                 out[name][start : start + block, column] = values
     return out
+
+
+def told_membership(
+    counts: sp.csr_matrix,
+    stored: Mapping[str, np.ndarray],
+    agreed: Agreement,
+    prior: float,
+    *,
+    others: bool,
+    fitted: bool,
+) -> dict[str, Float[np.ndarray, "D P1"]]:
+    """`membership` in the clusters that are told of, under some of the draws, evenly spaced.
+
+    Args:
+        counts: See `membership`.
+        stored: The stored variables of all draws, [draw, ...].
+        agreed: How far the chains agree on these clusters; others have no intervals.
+        prior: See `membership`.
+        others: See `membership`.
+        fitted: See `membership`.
+    """
+    orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
+    chosen = spaced(len(orders), TRANSFORM_DRAWS)
+    draws = Drawn.of({name: stored[name][chosen] for name in PARAMETERS if name in stored})
+    how: dict[str, Any] = {"places": orders[chosen], "found": draws_found(agreed, chosen, int(others))}
+    weights = membership(counts, draws, prior, **how, others=others, fitted=fitted)
+    return with_intervals_of_shared(weights, with_rest(agreed) if others else agreed)
 
 
 def _under_draws(
