@@ -28,8 +28,10 @@ from others import LEAST, OTHERS, places_in
 from ranks import EDGES, add, coverage, tally
 from scipy.optimize import linear_sum_assignment
 
+from geodrift.models.kit import _places as places
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._next_draw import next_draw_intervals
+from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixtures
 from geodrift.models.spherical_admixture.documents._mixtures import mixture_draws
 from geodrift.models.topics._facade import spaced
@@ -81,6 +83,9 @@ class Fitted:
         if self.model.signed:
             draws = mixture_draws(self.truth.new, topics, self.model.settings_).swapaxes(0, 1)
         else:
+            # As `transform` weighs new documents.
+            chosen = places.spaced(len(self.model.topic_draws_), len(topics))
+            topics = chain_means(self.draws, chosen)
             prior = np.full(topics.shape[:2], self.model.doc_topic_prior)
             _, draws = Mixtures(topics, prior, seed=0)._sampled(self.truth.new, intervals=True)
         return np.quantile(draws[:, :, self.partner], EDGES, axis=0)

@@ -102,7 +102,7 @@ def test_numbers_are_those_of_the_other_commands(run, command):
 
     corpus = models.kit.corpus_of(opened)
     rows = models.document_rows(opened, answers.model, corpus.rows(report.documents.numbers))
-    weights = answers.transform(opened, rows, seed=0)
+    weights = answers.transform(opened, rows, seed=0, fitted=True)
     for name in ("mean", "low", "high"):
         np.testing.assert_array_equal(getattr(report.documents, name), weights[name])
     scores = answers.evaluate(opened, answers.rows(opened, corpus.split(8, 0)[1]), num_draws=None, seed=0)

@@ -170,12 +170,12 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
                 not that of the stream; nothing has changed then.
         """
         begins = not hasattr(self, "_stream")
+        refuse_learnt_priors(self)
         settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
         if not begins:
             refuse_changes(self.settings_, settings)
         rows = self._validated(X, reset=begins)
         if begins:
-            refuse_learnt_priors(self)
             stream = StreamChain(
                 rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
             )
