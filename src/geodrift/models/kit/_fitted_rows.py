@@ -15,13 +15,15 @@ from geodrift.models.kit._content_hashes import content_hashes
 Weights = dict[str, Float[np.ndarray, "D K"]]
 
 
-def hashes_of(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
+def hashes_of(rows: sp.csr_matrix) -> Int[np.ndarray, " fitted"]:
     """What `by_fitted` knows fitted documents by."""
     return np.unique(content_hashes(rows))
 
 
 def by_fitted(
-    rows: sp.csr_matrix, known: Int[np.ndarray, " D"] | None, weigh: Callable[[sp.csr_matrix, bool], Weights]
+    rows: sp.csr_matrix,
+    known: Int[np.ndarray, " fitted"] | None,
+    weigh: Callable[[sp.csr_matrix, bool], Weights],
 ) -> Weights:
     """Weights of documents, those that were fitted and new ones each in their way.
 
