@@ -1,6 +1,6 @@
 """What the Dirichlet-process mixture answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -65,12 +65,18 @@ class DirichletProcessAnswers(CountedAnswers):
         self, run: Run, rows: sp.csr_matrix, *, seed: int, fitted: bool = False
     ) -> dict[str, Float[np.ndarray, "D K"]]:
         """Probabilities of the clusters that are told of; of the rest too where their number is free."""
-        del seed
+        return self.transformer(run, seed=seed, fitted=fitted)(rows)
+
+    def transformer(
+        self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
+    ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
+        """The draws are read once for all rows."""
+        del seed, intervals
         posterior = run.draws["posterior"].to_dataset()
-        stored = {name: posterior[name].values for name in PARAMETERS if name in posterior}
-        prior = float(run.config["settings"]["cluster_word_prior"])
-        how = {"others": not self.number_is_given(run), "fitted": fitted}
-        return told_membership(rows, flat(stored), self.aligned(run)[1], prior, **how)
+        stored = flat({name: posterior[name].values for name in PARAMETERS if name in posterior})
+        given: Any = stored, self.aligned(run)[1], float(run.config["settings"]["cluster_word_prior"])
+        others = not self.number_is_given(run)
+        return lambda rows: told_membership(rows, *given, others=others, fitted=fitted)
 
     def other_columns(self, run: Run) -> list[str]:
         """Clusters that are not told of, unless their number is given."""
