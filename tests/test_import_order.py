@@ -33,6 +33,7 @@ LAYERS = (
     ("models._registry",),
     ("models",),
     ("plots", "cli"),
+    ("__main__",),
 )
 SHARED_OF_MODELS = {"kit", "topics", "clusters", "_registry"}
 # A model that is another one given something stands on it: a hierarchical Dirichlet process is LDA given the

@@ -92,7 +92,7 @@ def test_evaluate_states_what_it_measured(geodrift_cli, run, inputs):
     )
     assert status == 0
     result = json.loads(out)
-    # The last ceil(3 / 2) draws of each of the two chains.
+    # ceil(3 / 2) draws of each of the two chains.
     assert (result["topic_draws"], result["theta_draws"], result["documents"]) == (4, 50, 10)
     assert (result["chains"], result["topic_draws_per_chain"]) == (2, 2)
     _, text, _ = geodrift_cli("evaluate", run, inputs / "test.npz", "--draws", 3, "--theta-draws", 50)
@@ -329,6 +329,12 @@ def test_commands_are_listed_in_the_order_of_use_with_whole_sentences(geodrift_c
     assert [name for name, _ in listed] == list(COMMANDS)
     assert set(COMMANDS) == set(typer.main.get_command(app).commands)
     assert all(sentence == COMMANDS[name] for name, sentence in listed)
+
+
+def test_the_package_can_be_run_as_a_module():
+    """By the Python that is asked, whatever `geodrift` is first on PATH."""
+    command = [sys.executable, "-m", "geodrift", "--version"]
+    assert subprocess.check_output(command, text=True) == f"geodrift {geodrift.__version__}\n"
 
 
 def test_version_and_help_leave_heavy_libraries_alone():

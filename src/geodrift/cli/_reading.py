@@ -54,7 +54,7 @@ def evaluate(
     vocab: o.Vocab = None,
     draws: Annotated[
         int | None,
-        typer.Option(min=1, help="N draws: the last ceil(N / chains) of each chain."),
+        typer.Option(min=1, help="N draws: ceil(N / chains) of each chain, evenly spaced."),
     ] = None,
     seed: o.Seed = 0,
     text_field: o.FieldOfNew = None,

@@ -1,4 +1,4 @@
-"""Held-out scores of models of components, under the last draws of every chain."""
+"""Held-out scores of models of components, under evenly spaced draws of every chain."""
 
 import abc
 import math
@@ -12,6 +12,7 @@ from geodrift._errors import InputError
 from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.kit._answers import Answers
+from geodrift.models.kit._spread_draws import spread_draws
 
 Draws = Mapping[str, np.ndarray]
 """Stored variables by name, [draw, ...]."""
@@ -38,12 +39,12 @@ class ComponentScores(Answers):
     def evaluate(
         self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int, **options: Any
     ) -> dict[str, Any]:
-        """The model's held-out scores under the last ceil(N / chains) draws of each chain.
+        """The model's held-out scores under ceil(N / chains) draws of each chain; see `spread_draws`.
 
         Raises:
             InputError: There are not so many draws.
         """
-        draws, chains, length = self._last_draws(run, num_draws)
+        draws, chains, length = self._some_draws(run, num_draws)
         return self.score(run, rows, draws, seed=seed, options=options) | {
             f"{self.model.component}_draws": chains * length,
             "chains": chains,
@@ -63,7 +64,7 @@ class ComponentScores(Answers):
             num_draws: As for `evaluate`.
             seed: Of what the score draws.
         """
-        return self.scores_of_documents(run, rows, self._last_draws(run, num_draws)[0], seed=seed)
+        return self.scores_of_documents(run, rows, self._some_draws(run, num_draws)[0], seed=seed)
 
     def scores_of_documents(
         self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
@@ -81,17 +82,17 @@ class ComponentScores(Answers):
         chains, length = run.num_chains, run.num_draws
         return min(self.evaluation_draws or chains * length, chains * length)
 
-    def _last_draws(self, run: Run, num_draws: int | None) -> tuple[dict[str, np.ndarray], int, int]:
-        """The last ceil(N / chains) draws of each chain, one after the other; how many chains and draws."""
+    def _some_draws(self, run: Run, num_draws: int | None) -> tuple[dict[str, np.ndarray], int, int]:
+        """`ComponentScores.evaluate`'s draws, chain after chain; how many chains, and draws of each."""
         posterior = run.draws["posterior"].to_dataset()
         chains, length = posterior[self.variable].shape[:2]
         if num_draws is None:
             num_draws = self.number_of_draws(run)
         if not 1 <= num_draws <= chains * length:
             raise InputError(f"the run has {chains * length} draws, {num_draws} were asked for")
-        length = math.ceil(num_draws / chains)
+        chosen = spread_draws(length, math.ceil(num_draws / chains))
         draws = {
-            str(name): array[:, -length:].values.reshape(-1, *array.shape[2:])
+            str(name): array[:, chosen].values.reshape(-1, *array.shape[2:])
             for name, array in posterior.data_vars.items()
         }
-        return draws, chains, length
+        return draws, chains, len(chosen)

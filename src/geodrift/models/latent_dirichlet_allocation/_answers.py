@@ -15,6 +15,7 @@ from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._counts import checked_counts
 from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
 from geodrift.models.kit._places import spaced
+from geodrift.models.kit._spread_draws import spread_draws
 from geodrift.models.kit._tables import paragraphs
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._learnt_priors import (
@@ -64,12 +65,11 @@ class LatentDirichletAnswers(TopicAnswers):
         return scores.pop("completion") | scores
 
     def completion_by_chain(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> ChainScores:
-        """Held-out tokens under each chain's last draws, as many as `evaluate` uses."""
+        """Held-out tokens under the draws of each chain that `evaluate` uses."""
         posterior = run.draws["posterior"].to_dataset()
-        length = math.ceil(self.evaluation_draws / len(posterior["topics"]))
-        draws = {
-            name: posterior[name][:, -length:].values for name in (*PRIORS, "topics") if name in posterior
-        }
+        chains, length = posterior["topics"].shape[:2]
+        chosen = spread_draws(length, min(length, math.ceil(self.evaluation_draws / chains)))
+        draws = {name: posterior[name][:, chosen].values for name in (*PRIORS, "topics") if name in posterior}
         return completion_by_chain(rows, draws["topics"], _prior(run, draws), seed=seed)
 
     def scores_of_documents(

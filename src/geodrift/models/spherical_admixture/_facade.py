@@ -13,6 +13,7 @@ from geodrift._errors import RunWarning
 from geodrift._whole import whole
 from geodrift.driver import sampled
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._spread_draws import spread_draws
 from geodrift.models.spherical_admixture._chain import Chain
 from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._mixtures import document_mixtures
@@ -171,14 +172,20 @@ class SphericalAdmixture(TopicModelFacade):
     def log_perplexity(self, X: Any, *, num_draws: int = 1, theta_draws: int = 200, seed: int = 0) -> float:
         """Held-out log-perplexity with N = ``num_draws`` and J = ``theta_draws``.
 
-        The draws are the last ceil(N / chains) of each chain; see
+        The draws are ceil(N / chains) of each chain, evenly spaced, the last among them; see
         `geodrift.models.spherical_admixture.log_perplexity`.
+
+        Raises:
+            ValueError: There are not so many draws.
         """
         rows = self._unit_rows(X)
         s = self.settings_
         draws, chains = self.topic_draws_, len(self.agreement_.cosines)
-        of_chains = draws.reshape(chains, -1, *draws.shape[1:])[:, -math.ceil(num_draws / chains) :]
-        topics = of_chains.reshape(-1, *draws.shape[1:])
+        if not 1 <= num_draws <= len(draws):
+            raise ValueError(f"num_draws must be from 1 to {len(draws)}, which there are, got {num_draws!r}")
+        of_chains = draws.reshape(chains, -1, *draws.shape[1:])
+        chosen = spread_draws(of_chains.shape[1], math.ceil(num_draws / chains))
+        topics = of_chains[:, chosen].reshape(-1, *draws.shape[1:])
         return log_perplexity(
             rows,
             topics,
