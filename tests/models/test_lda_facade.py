@@ -140,7 +140,9 @@ def test_documents_that_are_refused_change_nothing_in_a_stream(fitted):
     assert np.array_equal(models[0].topic_draws_, models[1].topic_draws_)
 
 
-@pytest.mark.parametrize("changed", [{"topic_word_prior": 0.5}, {"n_topics": 4}, {"method": "sgrld"}])
+@pytest.mark.parametrize(
+    "changed", [{"topic_word_prior": 0.5}, {"n_topics": 4}, {"method": "sgrld"}, {"total_documents": 999}]
+)
 def test_a_stream_goes_on_with_its_settings_alone(fitted, changed):
     model = LatentDirichletAllocation(3, random_state=4).partial_fit(fitted[1][:50])
     draws, [(name, value)] = model.topic_draws_, changed.items()

@@ -1,6 +1,7 @@
 """A chain of the spherical admixture model: its law, and that it can be put down and taken up."""
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
@@ -200,3 +201,23 @@ def test_a_chain_at_the_wrong_temperature_is_a_warning():
     model.temperature_ = np.array([1.02, -0.96, np.nan])
     with pytest.warns(gd.RunWarning, match=r"temperature is -0.96 of chain 1, and should be 1"):
         model._warn_of_temperatures()
+
+
+@pytest.mark.parametrize(("documents", "topics"), [(2, 2), (3, 3)])
+def test_fewer_documents_than_topics_to_start_from(documents, topics):
+    """Half of the documents are factorised, which gives a topic twice."""
+    counts = np.random.default_rng(0).poisson(0.6, (documents, 15))
+    model = SphericalAdmixture(topics, weighting="tf", n_steps=60, n_draws=5, n_chains=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gd.RunWarning)  # there is little to find
+        draws = model.fit(counts).topic_draws_
+    assert np.abs(np.linalg.norm(draws, axis=2) - 1).max() < 1e-5
+
+
+def test_new_documents_are_weighted_as_those_of_the_fit():
+    counts = np.random.default_rng(0).poisson(1.0, (30, 12))
+    model = SphericalAdmixture(2, n_steps=30, n_draws=5, n_chains=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gd.RunWarning)
+        before = model.fit(counts).transform(counts)
+    np.testing.assert_array_equal(model.set_params(weighting="tf").transform(counts), before)

@@ -134,11 +134,17 @@ def refuse_changes(before: ModelSettings, now: ModelSettings, names: Collection[
     """
     for told in now.settings():
         was, is_now = getattr(before, told.name), getattr(now, told.name)
-        if (names is None or told.name in names) and was != is_now:
-            raise ValueError(
-                f"{told.parameter} = {is_now!r}: partial_fit goes on from calls with {told.parameter} ="
-                f" {was!r}; leave it as it was, or begin anew: call fit, or partial_fit of sklearn.base.clone"
-            )
+        if names is None or told.name in names:
+            refuse_change(told.parameter, was, is_now)
+
+
+def refuse_change(parameter: str, was: object, is_now: object) -> None:
+    """Raise ValueError where `partial_fit` is called with another value of a parameter than before."""
+    if was != is_now:
+        raise ValueError(
+            f"{parameter} = {is_now!r}: partial_fit goes on from calls with {parameter} = {was!r}; leave it"
+            " as it was, or begin anew: call fit, or partial_fit of sklearn.base.clone"
+        )
 
 
 def _told(field: dataclasses.Field) -> Setting:

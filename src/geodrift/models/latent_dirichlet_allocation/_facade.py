@@ -12,7 +12,7 @@ from geodrift._whole import whole
 from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
-from geodrift.models.kit._settings import refuse_changes
+from geodrift.models.kit._settings import refuse_change, refuse_changes
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -169,13 +169,14 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
             ValueError: As `fit`, or X has another number of words than the documents before, or a setting is
                 not that of the stream; nothing has changed then.
         """
-        begins = not hasattr(self, "_stream")
+        before: StreamChain | None = getattr(self, "_stream", None)
         refuse_learnt_priors(self)
         settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
-        if not begins:
+        if before is not None:
             refuse_changes(self.settings_, settings)
-        rows = self._validated(X, reset=begins)
-        if begins:
+            refuse_change("total_documents", before.total_documents, self.total_documents)
+        rows = self._validated(X, reset=before is None)
+        if before is None:
             stream = StreamChain(
                 rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
             )
@@ -184,7 +185,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
             self.__dict__.pop("agreement_", None)
             self.settings_, self._stream, self._stream_draws = settings, stream, StreamDraws(self.n_draws)
         else:
-            self._stream.feed(rows)
+            before.feed(rows)
         self._stream_draws.offer(self._stream.count, self._stream.topics)
         self._draws = None
         self._keep_numbers({})

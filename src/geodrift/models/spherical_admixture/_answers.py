@@ -104,11 +104,10 @@ class SphericalAdmixtureAnswers(TopicAnswers):
         Bool[np.ndarray, "M K"],
         Bool[np.ndarray, " K"],
     ]:
-        """Not told: it takes mixtures under a prior of each group, with parameters that may be below 1."""
+        """Not told."""
         raise InputError(
-            f"run {run.path} is of {self.model.title}, which has no effects of groups: under a group's"
-            " own prior the density of mixtures may be infinite at the faces of the simplex, where the"
-            " trajectories that draw them turn back; fit lda to compare groups"
+            f"run {run.path} is of {self.model.title}, which has no effects of groups: they take a prior of"
+            " each group, which is not sampled for it; fit lda to compare groups"
         )
 
     def transform(

@@ -23,7 +23,7 @@ from geodrift.models.spherical_admixture._settings import Settings, filled
 from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._first_topics import first_topics, given_directions
-from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
+from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, by_shares
 from geodrift.models.spherical_admixture.evaluation._log_perplexity import log_perplexity
 from geodrift.models.spherical_admixture.sampler._device_move import DeviceMove
 from geodrift.models.spherical_admixture.sampler._geodesic_move import GeodesicMove
@@ -157,7 +157,8 @@ class Chain(ModelChain):
         if self.settings.method not in ("sggmc", "gsgnht"):
             return GeodesicMove
         # Processes that share the documents tell each other mixtures of the host.
-        stays = _device.in_jax() and self.settings.latents == "kept" and self.team.size == 1
+        on_host = self.team.size > 1 or by_shares(self.settings.doc_topic_prior)
+        stays = _device.in_jax() and self.settings.latents == "kept" and not on_host
         return DeviceMove if stays else StochasticMove
 
     def _prior(self) -> TopicPrior:

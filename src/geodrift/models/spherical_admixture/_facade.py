@@ -208,5 +208,8 @@ class SphericalAdmixture(TopicModelFacade):
     def _unit_rows(self, X: Any) -> sp.csr_matrix:
         check_is_fitted(self)
         return weight_rows(
-            self._validated(X, reset=False), self.weighting, self._document_frequencies, self._num_documents
+            self._validated(X, reset=False),
+            self.settings_.weighting,
+            self._document_frequencies,
+            self._num_documents,
         )

@@ -31,6 +31,7 @@ def first_topics(
     if rows.nnz and rows.data.min() >= 0:
         topics = factorised_topics(rows, num_topics, int(rng.integers(2**31)))
         topics /= np.linalg.norm(topics, axis=1, keepdims=True)
+        topics[number:] += noise[number:]  # of fewer documents than topics, topics come up again
     else:
         topics = source.mean_direction + noise
     return (topics / np.linalg.norm(topics, axis=1, keepdims=True)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Draws of documents' mixtures given the topics: on CPUs by the compiled kernel, elsewhere in JAX."""
+"""Draws of documents' mixtures given the topics: on CPUs by compiled kernels, elsewhere in JAX."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,18 @@ from geodrift.models.spherical_admixture.documents import _host_mixtures_in_jax
 from geodrift.models.spherical_admixture.documents._host_mixtures_in_jax import Lengths
 from geodrift.models.spherical_admixture.documents._mixture_kernel import draw_mixtures
 from geodrift.models.spherical_admixture.documents._mixtures_in_jax import Target
+from geodrift.models.spherical_admixture.documents._share_kernel import draw_mixtures_by_shares
 
 
 class MixtureSampler(NamedTuple):
-    """Geodesic Monte Carlo of mixtures on the simplex; the target density is in `_mixture_kernel`."""
+    """Geodesic Monte Carlo of mixtures on the simplex; the target density is in `_mixture_kernel`.
+
+    Where alpha is below 1, moves of shares on the host, whatever the device; see `_share_kernel`.
+    """
 
     concentration: float  # kappa
     prior: Float[np.ndarray, " K"]  # alpha
-    num_leapfrog: int  # leapfrog steps of one transition
+    num_leapfrog: int  # leapfrog steps of one transition; moves of a topic's shares
     burn_in: int  # transitions before the first kept draw
     num_draws: int  # N, kept draws
     use: KernelStreams  # what the draws are for, in the registry of random streams
@@ -60,14 +64,16 @@ class MixtureSampler(NamedTuple):
         target = Target(projections[own], gram, self.concentration, self.prior)
         lengths = Lengths(self.num_leapfrog, self.burn_in, self.num_draws)
         family, of_documents = self.use.family(self.seed, self.chain, step), (documents[own], draws[own])
-        if _device.in_jax():
+        steps = (own.stop - own.start) * num_topics * self.num_leapfrog * (self.burn_in + self.num_draws)
+        if by_shares(float(self.prior.min())):
+            arguments = mixtures[own], *target, *lengths
+            found = draw_mixtures_by_shares(steps, *arguments, family.word, *of_documents)
+        elif _device.in_jax():
             given = mixtures[own], target, step_sizes[own], lengths, adaptation
             found = _host_mixtures_in_jax.draw_mixtures(*given, family, *of_documents)
         else:
-            transitions = self.burn_in + self.num_draws
-            work = (own.stop - own.start) * num_topics**2 * self.num_leapfrog * transitions
             arguments = mixtures[own], *target, step_sizes[own], *lengths, adaptation
-            found = draw_mixtures(work, *arguments, family.word, *of_documents)
+            found = draw_mixtures(num_topics * steps, *arguments, family.word, *of_documents)
         acceptance[own] = found
         if self.team.size > 1:
             self._exchange(ends, [draws, mixtures, step_sizes, acceptance])
@@ -88,6 +94,11 @@ class MixtureSampler(NamedTuple):
         columns = np.cumsum([array.shape[1] for array in flat])[:-1]
         for array, part in zip(arrays, np.split(whole, columns, axis=1), strict=True):
             array[...] = part.reshape(array.shape)
+
+
+def by_shares(doc_topic_prior: float) -> bool:
+    """Whether mixtures are drawn by moves of shares: no trajectory follows a density infinite at faces."""
+    return doc_topic_prior < 1.0
 
 
 def initial_step_size(concentration: float, doc_topic_prior: float, num_topics: int) -> float:

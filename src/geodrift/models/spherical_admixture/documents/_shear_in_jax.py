@@ -189,7 +189,8 @@ def _after_round(
         + prior.topic_concentration * more_mean
         + backwards
     )
-    probability = jnp.where(pairs.turned, jnp.exp(jnp.minimum(log_ratio, 0.0)), zero)
+    possible = pairs.turned & ~jnp.isnan(log_ratio)
+    probability = jnp.where(possible, jnp.exp(jnp.minimum(log_ratio, 0.0)), zero)
     accepted = pairs.uniform < probability
     # What is not accepted is a turn by 0, which changes nothing.
     moved = _turned(

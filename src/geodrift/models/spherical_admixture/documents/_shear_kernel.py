@@ -141,7 +141,7 @@ def make_moves(
             + (current - proposed)
             + (epsilon**2 - (epsilon / norm) ** 2) / (2.0 * scale**2)
         )
-        probability = math.exp(min(0.0, log_ratio))
+        probability = math.exp(min(0.0, log_ratio)) if log_ratio == log_ratio else 0.0  # NaN: rejected
         scale *= math.exp(gain * (probability - TARGET_ACCEPTANCE))
         if chance < probability:
             accepted += 1
