@@ -77,7 +77,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     np.testing.assert_array_equal(draws("one"), draws("many"))
 
 
-@pytest.mark.usefixtures("in_jax")
+@pytest.mark.usefixtures("in_jax", "unchecked_types")
 def test_a_device_has_them_drawn_on_the_host():
     rows = sp.csr_matrix(np.eye(8)[:, :5] + 0.3)
     for alpha, move in ((0.1, StochasticMove), (1.0, DeviceMove)):
