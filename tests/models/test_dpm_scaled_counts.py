@@ -22,7 +22,7 @@ def chain_of(method, seed=1):
     return Chain(MatrixCorpus(sp.csr_matrix(counts)), settings, seed=seed)
 
 
-@pytest.mark.parametrize("method", ["scir", "sgrld"])
+@pytest.mark.parametrize("method", ["scir", pytest.param("sgrld", marks=pytest.mark.slow)])
 def test_a_restored_chain_goes_on_to_the_same_bits(method):
     whole, first, second = (chain_of(method) for _ in range(3))
     plan = whole.shares.plan(40)

@@ -26,7 +26,6 @@ each_model_of_counts = pytest.mark.parametrize(
     "case", [case for case in MODELS if case.reads == "counts"], ids=lambda case: case.name
 )
 # What all models share is tried by one in CI; the laws of the others are told there by enumeration.
-some_models = pytest.mark.parametrize("case", some(MODELS, {"sam"}))
 some_models_of_counts = pytest.mark.parametrize(
     "case", some([case for case in MODELS if case.reads == "counts"], {"lda"})
 )
@@ -235,8 +234,9 @@ def test_the_estimator_s_draws_are_labelled_and_say_which_chain_found_what(case)
     assert numbered.tolist() == list(range(len(WORDS)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_threads")
-@some_models
+@each_model
 def test_posterior_means_of_a_small_problem(case):
     numba.set_num_threads(1)  # three documents keep no second one busy
     module, name = case.law.split(":")

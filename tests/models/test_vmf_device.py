@@ -22,10 +22,6 @@ from models.test_vmf_law import BATCHES, CASES
 
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
-# The compiled kernel's tests have the other cases.
-QUICK = {"a Dirichlet process, directions with a prior"}
-MARKED = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CASES]
-
 SETTINGS = {
     "finite mixtures": Settings(batch_size=64),
     "a Dirichlet process and a background": Settings(
@@ -45,13 +41,13 @@ def rows(number=200, dim=6, kappa=8.0):
     return rows_around(rng, dim, 3, kappa, rng.integers(3, size=number))
 
 
-@pytest.mark.parametrize("name", MARKED)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_rows_drawn_all_at_once_have_the_law_of_enumeration(name):
     number, law = CASES[name]
-    steps, chains = (300, 4) if name in QUICK else (1_500, 8)
     draws = [
-        vmf_problem.chain(copy.copy(number), law, seed, steps, BATCHES[name], device=True)
-        for seed in range(chains)
+        vmf_problem.chain(copy.copy(number), law, seed, 1_500, BATCHES[name], device=True)
+        for seed in range(8)
     ]
     expected = vmf_problem.expected(number, law)
     told = (expected != 0) & (expected != 1)
