@@ -16,6 +16,8 @@ class Result(enum.IntEnum):
     NEGATIVE_NOISE_VARIANCE = 1
     LEFT_MANIFOLD = 2
     NON_FINITE = 3
+    NOT_SEMIDEFINITE = 4
+    NOT_SKEW = 5
 
     @property
     def message(self) -> str:
@@ -32,6 +34,14 @@ _MESSAGES = {
     Result.LEFT_MANIFOLD: "the position left the manifold; take a smaller step_size or float64",
     Result.NON_FINITE: (
         "a position, velocity or gradient is not finite; take a smaller step_size or check the density"
+    ),
+    Result.NOT_SEMIDEFINITE: (
+        "D of the recipe is not symmetric positive semidefinite where the chain came to, so no noise has it "
+        "as its covariance; give a D of the form B B^T; geodrift.recipe.check tests D at points around there"
+    ),
+    Result.NOT_SKEW: (
+        "Q of the recipe is not skew where the chain came to; put a symmetric part in D; "
+        "geodrift.recipe.check tests Q at points around there"
     ),
 }
 

@@ -83,21 +83,71 @@ def test_noisy_energies_without_the_correction_are_biased():
 
 @pytest.mark.parametrize("variance", [3.0, "sample"])
 def test_probability_of_an_exchange(variance):
-    """``exp(gap (E_0 - E_1) - gap^2 variance / 2)``, the energies' noise as stated or from the batch."""
+    """``exp(gap (E_0 - E_1) - u)``: the penalty u of the energies' noise as stated or from the batch."""
     data, estimator = noisy_problem()
     inner = SGGMC(FULL if variance == 3.0 else estimator, FLAT, 0.1)
     sampler = ReplicaExchange(inner, [1.0, 4.0], difference_variance=variance)
     x, rows = jnp.array([[-3.2], [-2.5]]), data[:40]
     replicas = sampler.init(KEY, x[0]).replicas._replace(position=x)
-    _, got = sampler._exchange(KEY, replicas, rows, jnp.asarray(0))
-    difference = float(two_modes(x[1]) - two_modes(x[0]))
+    _, got, noisy = sampler._exchange(KEY, replicas, rows, jnp.asarray(0))
+    difference, further = float(two_modes(x[1]) - two_modes(x[0])), 0.0
     if variance == "sample":
         each = np.asarray(rows) * float(x[1, 0] - x[0, 0])
         difference += 2000 * each.mean()
         variance = 2000**2 / 40 * each.var(ddof=1) * (1 if estimator.replacement else 1 - 40 / 2000)
-    exponent = 0.75 * difference - 0.75**2 * variance / 2
+        s2 = 0.75**2 * variance
+        further = s2**2 / (4 * 41) + s2**3 / (3 * 41 * 43)
+    exponent = 0.75 * difference - 0.75**2 * variance / 2 - further
+    assert noisy == 0
     assert -3 < exponent < -0.1
     assert got == pytest.approx(np.exp(exponent), rel=1e-10)
+
+
+@pytest.mark.usefixtures("optimised")
+@pytest.mark.parametrize("replacement", [True, False])
+def test_an_estimated_variance_keeps_detailed_balance(replacement):
+    """The probability of an exchange over that of its reverse is e^X, X = 2, over batches with s^2 = 7.
+
+    By s^2 / 2 alone its logarithm is .07 (with replacement) and .12 (without) too small.
+    """
+    size, batch_size, count = (2000, 50, 200_000) if replacement else (60, 30, 200_000)
+    data = jax.scipy.stats.norm.ppf((jnp.arange(size) + 0.5) / size)
+    finite = 1 if replacement else 1 - batch_size / size
+    data = data / jnp.std(data, ddof=1) * jnp.sqrt(7 * batch_size / finite) / size
+    estimator = gd.estimators.Minibatch(
+        lambda x, y: y * x[0], lambda x: 2 * x[0], size, replacement=replacement
+    )
+    sampler = ReplicaExchange(SGGMC(estimator, FLAT, 0.1), [1.0, 1e9], difference_variance="sample")
+
+    def log_probability(low, high, key):
+        x = jnp.array([[low], [high]])
+        replicas = sampler.init(KEY, x[0]).replicas._replace(position=x)
+
+        def one(key):
+            rows = jax.random.choice(key, data, (batch_size,), replacement)
+            return sampler._exchange(key, replicas, rows, jnp.asarray(0))[1]
+
+        found = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=2000))(jax.random.split(key, count))
+        return float(jnp.log(jnp.mean(found))), float(jnp.std(found) / jnp.mean(found) / count**0.5)
+
+    keys = jax.random.split(KEY)
+    (there, error), (back, other) = log_probability(0.0, 1.0, keys[0]), log_probability(1.0, 0.0, keys[1])
+    assert abs(there - back - 2.0) < 0.01 + 4 * float(np.hypot(error, other))
+
+
+def test_a_run_tells_that_energies_are_too_noisy():
+    data, estimator = noisy_problem()
+    estimator = gd.estimators.Minibatch(estimator.log_likelihood, two_modes, 2000, noise_variance=None)
+    sampler = ReplicaExchange(SGGMC(estimator, FLAT, 0.15), TEMPERATURES, difference_variance="sample")
+    options = {"num_draws": 100, "num_chains": 2, "initial": jnp.array([-3.0])}
+    with pytest.warns(gd.RunWarning) as told:
+        draws = gd.sample(KEY, sampler, 5 * data, batch_size=10, **options)
+    assert any("the energies of" in str(w.message) and "larger batch" in str(w.message) for w in told)
+    assert any("the energies of" in line for line in draws.report.warnings)
+    with pytest.warns(gd.RunWarning) as told:
+        draws = gd.sample(KEY, sampler, data, batch_size=40, **options)
+    assert not any("the energies of" in str(w.message) for w in told)
+    assert np.all(draws.state.noisy < 5)
 
 
 def test_all_of_the_data_has_exact_energies():

@@ -180,7 +180,7 @@ def test_noise_has_twice_the_operator_as_covariance(make):
         matrix = matrix @ matrix.T
         operator = Dense(matrix)
     draws = 40_000
-    noise = jax.jit(jax.vmap(lambda key: flat(operator.noise(key, TREE))))(jax.random.split(KEY, draws))
+    noise = jax.jit(jax.vmap(lambda key: flat(operator.noise(key, TREE)[0])))(jax.random.split(KEY, draws))
     covariance = noise.T @ noise / draws
     variance = 4 * (matrix**2 + jnp.outer(jnp.diag(matrix), jnp.diag(matrix)))
     z = (covariance - 2 * matrix) / jnp.sqrt(variance / draws)

@@ -124,12 +124,13 @@ def test_injected_covariance(form):
 
     count = 40_000
     draw = jax.jit(jax.vmap(lambda key: injected_noise(key, H, diffusion, reach, variance, X)))
-    noise, negative = draw(jax.random.split(KEY, count))
-    assert not jnp.any(negative)
+    noise, code = draw(jax.random.split(KEY, count))
+    assert jnp.all(code == gd.Result.OK)
     noise = noise.reshape(count, 4)
     error = jnp.sqrt((expected**2 + jnp.outer(jnp.diag(expected), jnp.diag(expected))) / count)
     assert jnp.max(jnp.abs(noise.T @ noise / count - expected) / error) < z_bound(3 * 10)
-    assert injected_noise(KEY, 40 * H, diffusion, reach, variance, X)[1]
+    code = injected_noise(KEY, 40 * H, diffusion, reach, variance, X)[1]
+    assert code == gd.Result.NEGATIVE_NOISE_VARIANCE
 
 
 class Noisy(gd.estimators.Estimator):
@@ -198,6 +199,66 @@ def test_too_much_gradient_noise_is_a_result_code():
     diverging = Recipe(lambda t: jnp.sum(t) * jnp.inf, 1.0, 0, 0.1)
     _, info = diverging.step(KEY, diverging.init(KEY, jnp.ones(2)))
     assert info.result == gd.Result.NON_FINITE
+
+
+def across(z):
+    """0 where a chain starts, symmetric away from there."""
+    return Dense(z[0] * jnp.array([[0.0, 1.0], [1.0, 0.0]]))
+
+
+LEFT = {
+    "number": (lambda z: 0.5 - z[0], 0, "NOT_SEMIDEFINITE"),
+    "diagonal": (lambda z: Diagonal(jnp.array([1.0, 0.0]) + (0.5 - z[0])), 0, "NOT_SEMIDEFINITE"),
+    "diagonal of low rank": (lambda z: LowRank(jnp.ones((2, 1)), 0.5 - z[0]), 0, "NOT_SEMIDEFINITE"),
+    "dense": (lambda z: Dense(jnp.diag(jnp.stack([0.5 - z[0], 1.0 + 0 * z[0]]))), 0, "NOT_SEMIDEFINITE"),
+    "not symmetric": (lambda z: Dense(jnp.eye(2) + jnp.triu(across(z).matrix)), 0, "NOT_SEMIDEFINITE"),
+    "Q": (1.0, across, "NOT_SKEW"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_operators_that_go_wrong_away_from_the_start_are_result_codes(name):
+    diffusion, curl, code = LEFT[name]
+    sampler = Recipe(normal, diffusion, curl, 0.05)
+    state = sampler.init(KEY, jnp.zeros(2))
+    assert sampler.step(KEY, state)[1].result == gd.Result.OK
+    away = state._replace(position=jnp.array([0.6, 0.0]))
+    assert sampler.step(KEY, away)[1].result == gd.Result[code]
+    with pytest.raises(
+        gd.SamplingError, match=rf"{'Q' if curl else 'D'} of the recipe.*recipe\.check.*{code}"
+    ):
+        gd.sample(KEY, sampler, num_draws=1000, initial=jnp.zeros(2))
+
+
+@pytest.mark.parametrize("form", ["entries", "matrix", "dense"])
+def test_negative_diffusion_is_not_called_gradient_noise(form):
+    matrix = jnp.diag(jnp.array([1.0, -0.1]))
+    diffusion = Dense(matrix) if form == "dense" else Diagonal(jnp.diag(matrix))
+    variance = {"entries": jnp.ones(2), "matrix": jnp.eye(2), "dense": jnp.ones(2)}[form]
+    for h, negative in ((1e-3, diffusion), (10.0, type(diffusion)(jnp.abs(jax.tree.leaves(diffusion)[0])))):
+        code = injected_noise(KEY, jnp.array(h), negative, [negative], variance, jnp.zeros(2))[1]
+        expected = "NOT_SEMIDEFINITE" if negative is diffusion else "NEGATIVE_NOISE_VARIANCE"
+        assert code == gd.Result[expected]
+
+
+@pytest.mark.parametrize("kind", ["low rank", "dense", "zero"])
+def test_rounding_of_a_singular_diffusion_is_no_negative_eigenvalue(kind):
+    # In float32 the least eigenvalues of B B^T, whose rank is 2 of 12, are about -1e-7 of the largest.
+    b = jax.random.normal(KEY, (12, 2), jnp.float32) * jnp.geomspace(1, 1e3, 12, dtype=jnp.float32)[:, None]
+
+    def diffusion(z):
+        factor = b * (1.5 + jnp.sin(z[0]))
+        return {
+            "low rank": lambda: LowRank(factor),
+            "dense": lambda: Dense(factor @ factor.T),
+            "zero": lambda: Dense(0 * factor @ factor.T),
+        }[kind]()
+
+    assert jnp.linalg.eigvalsh(b @ b.T)[0] < 0
+    sampler = Recipe(normal, diffusion, 0, 1e-8)
+    draws = gd.sample(KEY, sampler, num_draws=200, num_chains=10, initial=jnp.zeros(12, jnp.float32))
+    assert draws.position.dtype == jnp.float32
+    assert np.all(draws.info.result == gd.Result.OK)
 
 
 @pytest.mark.parametrize("row", [recipe.sgnht, recipe.sgld])

@@ -37,6 +37,7 @@ class RunReport(NamedTuple):
         worst: Which number of the position has the largest R-hat.
         gradients: The draws against the gradients of their target; None where a Metropolis test makes that
             needless, or the gradients are not to be had.
+        of_sampler: What speaks against the run that the sampler alone knows.
     """
 
     rhat: float
@@ -47,11 +48,12 @@ class RunReport(NamedTuple):
     temperature_error: float
     worst: str
     gradients: GradientCheck | None = None
+    of_sampler: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> list[str]:
         """What speaks against the draws, and what to do; empty where nothing does."""
-        told = []
+        told = [*self.of_sampler]
         if np.isnan(self.rhat):
             told.append("the chains have not moved: no draw differs from another; take a smaller step_size")
         elif self.rhat > MOST_RHAT:

@@ -63,8 +63,9 @@ def sample(
 ) -> Draws:
     """Run chains of a sampler.
 
-    Chain c is the chain that ``fold_in(key, c)`` gives, whatever the number of chains. Each step draws its
-    minibatch with its own key, at a cost that does not depend on the data's size.
+    Chain c is the chain that ``fold_in(key, c)`` gives, whatever the number of chains, up to the rounding of
+    a program that is compiled for that number. Each step draws its minibatch with its own key, at a cost that
+    does not depend on the data's size.
 
     Args:
         key: Random key, from `jax.random.key` (or `jax.random.PRNGKey`).
@@ -191,7 +192,10 @@ def _carried_out(
 
 def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
     report = run_report(sampler.manifold, draws.position, draws.info)
-    if report is None or not np.isnan(report.acceptance) or source.of_processes:
+    if report is None:
+        return None
+    report = report._replace(of_sampler=tuple(sampler.run_warnings(draws.state)))
+    if not np.isnan(report.acceptance) or source.of_processes:
         return report  # of a Metropolis test the acceptance tells; gradients are not looked at over processes
     check = gradient_check(GRADIENT_CHECK.fold(key), sampler, source, draws.position, steps)
     return report._replace(gradients=check)

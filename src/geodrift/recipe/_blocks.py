@@ -10,7 +10,7 @@ from jaxtyping import PyTree
 
 from geodrift._tree import add
 from geodrift._types import RandomKey
-from geodrift.recipe._operators import Dense, Operator, Scalar
+from geodrift.recipe._operators import Dense, Noise, Operator, Scalar
 from geodrift.recipe._parts import check_alike, parts, replaced
 
 
@@ -71,20 +71,22 @@ class Block(Operator):
                     raise ValueError(f"{name} has a block {key!r}: the parts there are {list(known)}")
             cell.check_fits(rows[i], columns[j], f"{name}[{i!r}][{j!r}]")
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
         """Noise of the blocks on the diagonal, independent for each part.
 
         Raises:
             ValueError: There is a block off the diagonal.
         """
         given, out = parts(like), jax.tree.map(jnp.zeros_like, like)
+        indefinite = jnp.zeros((), bool)
         for i, (row, column, cell) in enumerate(self.cells()):
             if row != column:
                 raise ValueError(
                     f"D has a block between {row!r} and {column!r}: give LowRank or Dense over both parts"
                 )
-            out = replaced(out, row, cell.noise(jax.random.fold_in(key, i), given[row]))
-        return out
+            drawn, of_cell = cell.noise(jax.random.fold_in(key, i), given[row])
+            out, indefinite = replaced(out, row, drawn), indefinite | of_cell
+        return out, indefinite
 
 
 def as_operator(given: Any) -> Operator:

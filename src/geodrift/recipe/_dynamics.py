@@ -59,6 +59,11 @@ def as_operator_function(given: Any) -> OperatorFunction:
     return _Module(function) if isinstance(given, eqx.Module) else _Function(function)
 
 
+def is_constant(function: OperatorFunction) -> bool:
+    """Whether D or Q was given as an operator, number or mapping, which depends on no z."""
+    return isinstance(function, _Constant)
+
+
 class Coefficients(NamedTuple):
     """D and Q as functions of z."""
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 from geodrift._tree import add, as_float_arrays
 from geodrift._types import RandomKey
 from geodrift.recipe._divergence import outer_divergence
-from geodrift.recipe._operators import Diagonal, Operator
+from geodrift.recipe._operators import Diagonal, Noise, Operator
 from geodrift.recipe._parts import check_alike, check_leaves
 
 
@@ -97,13 +97,14 @@ class LowRank(Operator):
         self.outer.check_fits(row, column, name)
         self.diagonal_operator.check_fits(row, column, name)
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """Noise along the directions, plus the noise of the diagonal."""
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
+        """Noise along the directions, plus the noise of the diagonal, which has to be 0 or more itself."""
         key_diagonal, key_directions = jax.random.split(key)
         first = jax.tree.leaves(self.directions)[0]
         along = jax.random.normal(key_directions, first.shape[-1:], first.dtype)
         low_rank = _combine(self.directions, jnp.sqrt(2.0) * along)
-        return add(self.diagonal_operator.noise(key_diagonal, like), low_rank)
+        of_diagonal, indefinite = self.diagonal_operator.noise(key_diagonal, like)
+        return add(of_diagonal, low_rank), indefinite
 
 
 class SkewLowRank(Operator):

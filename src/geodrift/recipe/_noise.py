@@ -10,14 +10,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from geodrift._errors import Result
 from geodrift._tree import broadcast_prefix
 from geodrift._types import NoiseVariance, RandomKey
 from geodrift._types import Scalar as Number
 from geodrift.integrators._variance_shapes import is_matrix
 from geodrift.recipe._blocks import Block, dense
-from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar, symmetric_root
+from geodrift.recipe._operators import TOLERANCE, Dense, Diagonal, Operator, Scalar, symmetric_root
 from geodrift.recipe._parts import parts, white
 
 
@@ -28,7 +29,7 @@ def injected_noise(
     noise_operators: list[Operator],
     variance: NoiseVariance,
     x: PyTree,
-) -> tuple[PyTree, Bool[Array, ""]]:
+) -> tuple[PyTree, Int[Array, ""]]:
     """The noise that a step adds to a part of z.
 
     Args:
@@ -40,17 +41,18 @@ def injected_noise(
         x: The part.
 
     Returns:
-        The noise, and whether 2D - h B is not positive semidefinite (what is negative is taken as 0).
+        The noise, and a `Result` code: whether 2D - h B is positive semidefinite, and if not whether D is
+        (what is negative is taken as 0).
 
     Raises:
         ValueError: A root of 2D - h B needs a matrix over all entries of the part, and none was given.
     """
-    not_negative = jnp.zeros((), bool)
     if variance is None or not noise_operators:
         if diffusion is None:
-            return jax.tree.map(jnp.zeros_like, x), not_negative
+            return jax.tree.map(jnp.zeros_like, x), jnp.asarray(Result.OK, jnp.int32)
+        noise, indefinite = diffusion.noise(key, x)
         scale = jnp.sqrt(h)
-        return jax.tree.map(lambda n: scale * n, diffusion.noise(key, x)), not_negative
+        return jax.tree.map(lambda n: scale * n, noise), _code(indefinite, indefinite)
     given = [Scalar(jnp.zeros(())) if diffusion is None else diffusion, *noise_operators]
     diagonals = [_entries(operator, x) for operator in given]
     noise = white(key, x)
@@ -59,10 +61,10 @@ def injected_noise(
         d, sums = diagonals[0], [sum(column) for column in zip(*diagonals[1:], strict=True)]
         rows = zip(d, sums, variances, jax.tree.leaves(noise), strict=True)
         leaves = [_leaf_noise(h, *row) for row in rows]
-        structure = jax.tree.structure(x)
-        return jax.tree.unflatten(structure, [n for n, _ in leaves]), jnp.any(
-            jnp.stack([b for _, b in leaves])
-        )
+        negative = jnp.stack([n for _, n in leaves])
+        indefinite = jnp.stack([jnp.any(entries < 0) for entries in d])
+        code = _code(jnp.any(negative), jnp.any(indefinite))
+        return jax.tree.unflatten(jax.tree.structure(x), [n for n, _ in leaves]), code
     if not any(isinstance(operator, Dense) for operator in given):
         pairs = zip(given, diagonals, strict=True)
         names = sorted({type(operator).__name__ for operator, diagonal in pairs if diagonal is None})
@@ -74,8 +76,16 @@ def injected_noise(
     flat, unflatten = ravel_pytree(noise)
     m = sum(matrices[1:])
     covariance = 2 * h * matrices[0] - h * h * m @ _full_variance(variances, x) @ m.T
-    moved, negative = _correlated(covariance, flat, jnp.max(jnp.abs(2 * h * matrices[0])))
-    return unflatten(moved.astype(flat.dtype)), negative
+    scale = jnp.max(jnp.abs(2 * h * matrices[0]))
+    moved, negative, worst = _correlated(covariance, flat, scale)
+    indefinite = 2 * h * worst @ matrices[0] @ worst < -TOLERANCE * scale
+    return unflatten(moved.astype(flat.dtype)), _code(negative, negative & indefinite)
+
+
+def _code(negative: Bool[Array, ""], indefinite: Bool[Array, ""]) -> Int[Array, ""]:
+    """The `Result` code of a step whose noise has a negative variance, or whose D has one."""
+    code = jnp.where(negative, Result.NEGATIVE_NOISE_VARIANCE, Result.OK)
+    return jnp.where(indefinite, Result.NOT_SEMIDEFINITE, code).astype(jnp.int32)
 
 
 def _entries(operator: Operator, x: PyTree) -> list[Array] | None:
@@ -114,18 +124,23 @@ def _leaf_noise(
         return noise.astype(white.dtype), jnp.any(left < 0)
     identity = jnp.eye(white.shape[-1], dtype=white.dtype)
     covariance = fresh[..., None] * identity - h * h * m[..., :, None] * variance * m[..., None, :]
-    noise, negative = _correlated(covariance, white, jnp.max(jnp.abs(fresh)))
+    noise, negative, _ = _correlated(covariance, white, jnp.max(jnp.abs(fresh)))
     return noise.astype(white.dtype), negative
 
 
 def _correlated(
     covariance: Float[Array, "... n n"], white: Float[Array, "... n"], scale: Number
-) -> tuple[Float[Array, "... n"], Bool[Array, ""]]:
-    """Noise of this covariance, and whether an eigenvalue was negative beyond the rounding of ``scale``."""
-    root, least = symmetric_root(covariance)
+) -> tuple[Float[Array, "... n"], Bool[Array, ""], Float[Array, "... n"]]:
+    """Noise of this covariance, and whether an eigenvalue was negative beyond the rounding of ``scale``.
+
+    Returns:
+        The noise, whether one was negative, and the vector of the least.
+    """
+    root, eigenvalues, vectors = symmetric_root(covariance)
     # A singular D has eigenvalues 0 up to rounding, which must not count as negative.
     rounding = 100 * covariance.shape[-1] * jnp.finfo(covariance.dtype).eps * scale
-    return (root @ white[..., None])[..., 0], jnp.any(least < -rounding)
+    negative = jnp.any(eigenvalues[..., 0] < -rounding)
+    return (root @ white[..., None])[..., 0], negative, vectors[..., 0]
 
 
 def _full_variance(variances: list[Array], x: PyTree) -> Float[Array, "n n"]:

@@ -11,12 +11,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from geodrift._tree import as_float_arrays
 from geodrift._types import RandomKey
 from geodrift.recipe._divergence import diagonal_derivative, matrix_divergence
 from geodrift.recipe._parts import check_alike, check_leaves, white
+
+# Largest defect of D and Q that passes, relative to their largest entry or eigenvalue: far above rounding,
+# also of constants that are given in float32.
+TOLERANCE = 1e-4
+
+Noise = tuple[PyTree, Bool[Array, ""]]  # of a part, and whether there is none with this covariance
 
 
 class Operator(eqx.Module):
@@ -43,12 +49,15 @@ class Operator(eqx.Module):
     def check_fits(self, row: PyTree, column: PyTree, name: str) -> None:
         """Raise ValueError unless this maps from a part like ``column`` to one like ``row``."""
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
-        """A draw of N(0, 2 M); only where M is symmetric and positive semidefinite.
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
+        """A draw of N(0, 2 M), and whether M has a negative eigenvalue; only where M is symmetric.
 
         Args:
             key: Random key.
             like: A pytree with the structure, shapes and dtypes of the part.
+
+        Returns:
+            The noise, for which a negative eigenvalue counts as 0, and whether there is one.
 
         Raises:
             ValueError: The operator is of a kind that is no covariance.
@@ -113,9 +122,10 @@ class Scalar(Operator):
             raise ValueError(f"{name} is Scalar of shape {self.value.shape}: give one number, or Diagonal")
         check_alike(row, column, f"{name} is Scalar")
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
         """The square root of twice the number, times standard normal noise."""
-        return jax.tree.map(lambda n: jnp.sqrt(2 * self.value) * n, white(key, like))
+        scale = _root_of_twice(self.value)
+        return jax.tree.map(lambda n: scale * n, white(key, like)), self.value < 0
 
 
 class Diagonal(Operator):
@@ -151,9 +161,12 @@ class Diagonal(Operator):
         check_alike(row, column, f"{name} is Diagonal")
         check_leaves(self.entries, column, lambda x: x, f"{name}: entries of Diagonal")
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
         """The square roots of twice the entries, times standard normal noise."""
-        return jax.tree.map(lambda d, n: jnp.sqrt(2 * d) * n, self.entries, white(key, like))
+        noise = jax.tree.map(lambda d, n: _root_of_twice(d) * n, self.entries, white(key, like))
+        # No tolerance: the largest entry, which it would be relative to, costs ten times as much as this.
+        negative = [jnp.any(d < 0) for d in jax.tree.leaves(self.entries)]
+        return noise, jnp.any(jnp.stack(negative))
 
 
 class Dense(Operator):
@@ -186,21 +199,34 @@ class Dense(Operator):
         if self.matrix.shape != (size, size):
             raise ValueError(f"{name}: Dense has shape {self.matrix.shape}, must be {(size, size)}")
 
-    def noise(self, key: RandomKey, like: PyTree) -> PyTree:
+    def noise(self, key: RandomKey, like: PyTree) -> Noise:
         """The symmetric root of twice the matrix, times standard normal noise.
 
         The symmetric root is a smooth function of z, also where the matrix is singular.
         """
         flat, unflatten = ravel_pytree(white(key, like))
-        root, _ = symmetric_root(2 * self.matrix)
-        return unflatten((root @ flat).astype(flat.dtype))
+        root, eigenvalues, _ = symmetric_root(2 * self.matrix)
+        noise = unflatten((root @ flat).astype(flat.dtype))
+        # A singular matrix has eigenvalues 0 up to rounding, which must not count as negative.
+        return noise, eigenvalues[0] < -TOLERANCE * jnp.max(jnp.abs(eigenvalues))
 
 
-def symmetric_root(matrix: Float[Array, "... n n"]) -> tuple[Float[Array, "... n n"], Float[Array, "..."]]:
-    """The symmetric root of a symmetric matrix, negative eigenvalues taken as 0; and the least eigenvalue."""
+def symmetric_root(
+    matrix: Float[Array, "... n n"],
+) -> tuple[Float[Array, "... n n"], Float[Array, "... n"], Float[Array, "... n n"]]:
+    """The symmetric root of a symmetric matrix, negative eigenvalues taken as 0.
+
+    Returns:
+        The root, the eigenvalues, the least one first, and their vectors as columns.
+    """
     eigenvalues, vectors = jnp.linalg.eigh(matrix)
     root = (vectors * jnp.sqrt(jnp.maximum(eigenvalues, 0))[..., None, :]) @ jnp.swapaxes(vectors, -1, -2)
-    return root, eigenvalues[..., 0]
+    return root, eigenvalues, vectors
+
+
+def _root_of_twice(value: Array) -> Array:
+    """``sqrt(2 value)``, of what is negative 0."""
+    return jnp.sqrt(2 * jnp.maximum(value, 0))
 
 
 def _negative(v: PyTree) -> PyTree:

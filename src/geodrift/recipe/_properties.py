@@ -4,16 +4,15 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
+from geodrift._errors import Result
 from geodrift._tree import axpy
 from geodrift.recipe._blocks import Block
+from geodrift.recipe._dynamics import Coefficients, is_constant
 from geodrift.recipe._low_rank import LowRank, Outer, SkewLowRank
-from geodrift.recipe._operators import Dense, Diagonal, Operator, Scalar
+from geodrift.recipe._operators import TOLERANCE, Dense, Diagonal, Operator, Scalar
 from geodrift.recipe._parts import parts, white
-
-# Largest defect that passes, relative to the operator's largest entry or eigenvalue; rounding is far below.
-TOLERANCE = 1e-4
 
 
 class Defects(NamedTuple):
@@ -36,6 +35,22 @@ def defects(diffusion: Operator, curl: Operator, z: PyTree) -> Defects:
         negativity=jnp.where(least < 0, -least / jnp.where(largest > 0, largest, 1.0), 0.0),
         symmetry=_symmetry_defect(curl, curl, 1.0, z, z),
     )
+
+
+def symmetry_code(coefficients: Coefficients, z: PyTree) -> Int[Array, ""]:
+    """A `Result` code: whether D is symmetric and Q skew at z, where they are `Dense` functions of z.
+
+    Constants are what they were where the chain started. Of other operators the comparison would cost a step
+    more than a few percent, and most of them are right by construction.
+    """
+    code = jnp.asarray(Result.OK, jnp.int32)
+    told = zip(coefficients, (-1.0, 1.0), (Result.NOT_SEMIDEFINITE, Result.NOT_SKEW), strict=True)
+    for function, sign, wrong in told:
+        operator = function(z)
+        if isinstance(operator, Dense) and not is_constant(function):
+            defect = _symmetry_defect(operator, operator, sign, z, z)
+            code = jnp.where(defect > TOLERANCE, wrong, code).astype(jnp.int32)
+    return code
 
 
 def sentences(found: Defects) -> list[str]:
@@ -94,8 +109,11 @@ def _symmetry_defect(
             for i, j in pairs
         ]
         return jnp.max(jnp.stack([jnp.zeros(()), *defects]))
-    v = white(jax.random.key(0), column)
-    defect = _largest(axpy(sign, lower.transpose().matvec(v), upper.matvec(v)))
+    if isinstance(upper, Dense) and isinstance(lower, Dense):
+        defect = _largest(upper.matrix + sign * lower.matrix.T)
+    else:
+        v = white(jax.random.key(0), column)
+        defect = _largest(axpy(sign, lower.transpose().matvec(v), upper.matvec(v)))
     return jnp.where(size > 0, defect / jnp.where(size > 0, size, 1.0), 0.0)
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from geodrift import _tree
-from geodrift._errors import is_concrete
+from geodrift._errors import Result, is_concrete
 from geodrift._types import Batch, Count, NoiseVariance, Position, RandomKey, Shared
 from geodrift._types import Scalar as Number
 from geodrift.estimators import Estimator, Full
@@ -75,8 +75,9 @@ class Recipe(Sampler):
             fit z, D is not symmetric positive semidefinite, Q is not skew.
 
     The variance V that the estimator states is subtracted from the injected noise, which is then
-    :math:`N(0, h (2D - h B))` with :math:`B = (D + Q) V (D + Q)^T`, eq. 9. Where that is negative the step
-    reports ``Result.NEGATIVE_NOISE_VARIANCE``.
+    :math:`N(0, h (2D - h B))` with :math:`B = (D + Q) V (D + Q)^T`, eq. 9. A step reports a negative variance
+    as ``Result.NEGATIVE_NOISE_VARIANCE``, one of D itself as ``NOT_SEMIDEFINITE``, and ``NOT_SKEW`` where Q
+    is a `Dense` function of z that is not skew there.
 
     Invariant law: exp(-H) as h -> 0.
 
@@ -148,9 +149,7 @@ class Recipe(Sampler):
             ValueError: The target is an estimator that has no density.
         """
         if not isinstance(self.estimator, Full):
-            raise ValueError(
-                f"{type(self.estimator).__name__} gives gradients alone: give Full or a function"
-            )
+            raise ValueError(f"{type(self.estimator).__name__} gives gradients alone: give Full or H itself")
         return self.auxiliary_energy(z) - self.estimator.value(self._position(z))
 
     def init(self, key: RandomKey, position: Position) -> RecipeState:
@@ -185,10 +184,10 @@ class Recipe(Sampler):
         )
         start = self._point(state.position, state.auxiliary)
         semi_implicit = self.discretisation == "semi-implicit"
-        z, used, negative = move(key_noise, self.step_size(state.count), dynamics, start, semi_implicit)
+        z, used, told = move(key_noise, self.step_size(state.count), dynamics, start, semi_implicit)
         auxiliary = {a.name: z[a.name] for a in self.augmentation}
         state = RecipeState(self._position(z), auxiliary, estimator_state, state.count + 1)
-        return state, self._info(state, used, negative)
+        return state, self._info(state, used, told)
 
     def _position(self, z: PyTree) -> Position:
         return z["position"] if self.augmentation else z
@@ -197,8 +196,7 @@ class Recipe(Sampler):
         return {"position": x, **auxiliary} if self.augmentation else x
 
     def _draw_auxiliary(self, key: RandomKey, position: Position) -> dict[str, PyTree]:
-        pairs = enumerate(self.augmentation)
-        return {a.name: a.draw(jax.random.fold_in(key, i), position) for i, a in pairs}
+        return {a.name: a.draw(jax.random.fold_in(key, i), position) for i, a in enumerate(self.augmentation)}
 
     def _gradient(self, z: PyTree, columns: set, prepared: Any) -> PyTree:
         """The gradient of H; the target's gradient is computed only if ``columns`` names the position."""
@@ -225,7 +223,7 @@ class Recipe(Sampler):
             operator.check_fits(z, z, name)
         return defects(*operators, z)
 
-    def _info(self, state: RecipeState, used: dict[Any, PyTree], negative: Array) -> StepInfo:
+    def _info(self, state: RecipeState, used: dict[Any, PyTree], told: Array) -> StepInfo:
         dtype = jnp.result_type(*jax.tree.leaves(state.position))
         temperature = jnp.full((), jnp.nan, dtype)
         for a in self.augmentation:
@@ -233,7 +231,9 @@ class Recipe(Sampler):
                 temperature = 2 * a.energy(state.auxiliary) / size(state.auxiliary[a.name])
         norm = jnp.sqrt(sum((jnp.sum(g * g) for g in jax.tree.leaves(used)), jnp.zeros((), dtype)))
         auxiliary = sum(jnp.sum(leaf) for leaf in jax.tree.leaves(state.auxiliary))
-        code, residual = result_code(self.manifold, state.position, norm + auxiliary, negative)
+        code, residual = result_code(self.manifold, state.position, norm + auxiliary, told > Result.OK)
+        # What is wrong with D or Q is the cause of whatever else is.
+        code = jnp.where(told > Result.NEGATIVE_NOISE_VARIANCE, told, code)
         return StepInfo(
             result=code,
             residual=residual,
@@ -245,6 +245,5 @@ class Recipe(Sampler):
 
 def _raise(found: Defects) -> None:
     """Raise ValueError where D is not symmetric positive semidefinite or Q not skew."""
-    wrong = sentences(found)
-    if wrong:
+    if wrong := sentences(found):
         raise ValueError("; ".join(wrong))

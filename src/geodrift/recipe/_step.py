@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Int, PyTree
 
 from geodrift import _tree
 from geodrift._types import NoiseVariance, RandomKey
@@ -15,6 +15,7 @@ from geodrift.recipe._dynamics import Coefficients, cells, in_parts, part_drift,
 from geodrift.recipe._noise import injected_noise
 from geodrift.recipe._operators import Operator
 from geodrift.recipe._parts import WHOLE, part, parts, replaced
+from geodrift.recipe._properties import symmetry_code
 
 
 class Dynamics(NamedTuple):
@@ -28,7 +29,7 @@ class Dynamics(NamedTuple):
 
 def move(
     key: RandomKey, h: Number, dynamics: Dynamics, start: PyTree, semi_implicit: bool
-) -> tuple[PyTree, dict[Any, PyTree], Bool[Array, ""]]:
+) -> tuple[PyTree, dict[Any, PyTree], Int[Array, ""]]:
     """One step.
 
     Args:
@@ -39,21 +40,21 @@ def move(
         semi_implicit: Whether a part moves with the new values of the parts before it.
 
     Returns:
-        z after the step; the parts of the gradient that were used, by name; and whether a noise variance was
-        negative.
+        z after the step; the parts of the gradient that were used, by name; and a `Result` code that tells
+        of D, Q and the noise.
     """
-    z, negative = start, jnp.zeros((), bool)
+    z, code = start, symmetry_code(dynamics.coefficients, start)
     used: dict[Any, PyTree] = {}
     for i, row in enumerate(row_names(dynamics.coefficients, start, strict=semi_implicit)):
         at = z if semi_implicit else start
         columns = _columns(dynamics.coefficients, row, at)
         gradient = dynamics.gradient(at, columns)
         velocity = part_drift(dynamics.coefficients, row, at, gradient)
-        noise, below = _part_noise(jax.random.fold_in(key, i), h, dynamics, row, at)
+        noise, of_noise = _part_noise(jax.random.fold_in(key, i), h, dynamics, row, at)
         z = replaced(z, row, _tree.axpy(1.0, noise, _tree.axpy(h, velocity, part(at, row))))
         used |= {column: part(gradient, column) for column in columns}
-        negative = negative | below
-    return z, used, negative
+        code = jnp.maximum(code, of_noise)
+    return z, used, code
 
 
 def _columns(coefficients: Coefficients, row: Any, z: PyTree) -> set:
@@ -65,8 +66,8 @@ def _columns(coefficients: Coefficients, row: Any, z: PyTree) -> set:
 
 def _part_noise(
     key: RandomKey, h: Number, dynamics: Dynamics, row: Any, z: PyTree
-) -> tuple[PyTree, Bool[Array, ""]]:
-    """The noise that a step adds to the part ``row``, and whether its variance was negative."""
+) -> tuple[PyTree, Int[Array, ""]]:
+    """The noise that a step adds to the part ``row``, and a `Result` code that tells of it."""
     x = part(z, row)
     if row is WHOLE:
         diffusion, curl = (fn(z) for fn in dynamics.coefficients)

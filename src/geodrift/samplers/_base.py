@@ -104,6 +104,15 @@ class Sampler(eqx.Module):
         """The same sampler for batches that are the whole data set, whose gradients have no noise."""
         return self
 
+    def run_warnings(self, state: Any) -> list[str]:
+        """What this sampler alone knows to speak against a run, and what to do; mostly nothing.
+
+        Args:
+            state: After the run, with a leading axis ``[chain]`` but for what chains share.
+        """
+        del state
+        return []
+
 
 def check_position(manifold: Manifold, position: Position, batched: bool = False) -> Position:
     """The position with floating-point arrays as leaves.
