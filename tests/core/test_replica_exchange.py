@@ -57,6 +57,17 @@ def test_exact_energies(kind):
     assert 0.1 < np.nanmean(draws.info.acceptance) < 0.9
 
 
+def test_the_report_takes_no_exchange_for_a_step():
+    """Of three temperatures one pair or another is tried at every step."""
+    inner = SGGMC(FULL, FLAT, 0.15, composition="BAOAB")
+    sampler = ReplicaExchange(inner, TEMPERATURES)
+    with pytest.warns(gd.RunWarning):  # it is short
+        draws = gd.sample(KEY, sampler, num_draws=100, initial=jnp.array([-3.0]))
+    assert np.isfinite(np.asarray(draws.info.acceptance)).all()
+    assert np.isnan(draws.report.acceptance)
+    assert draws.report.gradients is not None
+
+
 def noisy_problem():
     """Data whose sum vanishes: the likelihood is x times noise, and the prior is the target."""
     data = np.random.default_rng(5).normal(size=2000)

@@ -191,7 +191,10 @@ def _carried_out(
 
 
 def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
-    report = run_report(sampler.manifold, draws.position, draws.info)
+    info = draws.info
+    if not sampler.accepts_steps:
+        info = info._replace(acceptance=info.acceptance * np.nan)
+    report = run_report(sampler.manifold, draws.position, info)
     if report is None:
         return None
     report = report._replace(of_sampler=tuple(sampler.run_warnings(draws.state)))

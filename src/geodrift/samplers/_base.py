@@ -37,6 +37,9 @@ class Sampler(eqx.Module):
     runs_on_host: ClassVar[bool] = False
     """Whether ``step`` is Python that cannot be compiled; `geodrift.sample` then refuses the sampler."""
 
+    accepts_steps: ClassVar[bool] = True
+    """Whether ``StepInfo.acceptance`` is that of a step, which a smaller ``step_size`` raises."""
+
     if TYPE_CHECKING:
         # For the type checker alone: a real property would be taken for the default of a subclass's field.
         @property

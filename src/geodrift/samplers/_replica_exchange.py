@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -67,6 +67,8 @@ class ReplicaExchange(Sampler):
     The `StepInfo` is the first replica's, with the mean probability of the attempted exchanges as
     ``acceptance``, NaN where there was no attempt, and the largest result code of all replicas.
     """
+
+    accepts_steps: ClassVar[bool] = False
 
     sampler: Sampler
     temperatures: Float[Array, " replica"] = eqx.field(converter=lambda t: as_float_arrays(jnp.asarray(t)))
