@@ -29,7 +29,8 @@ _MESSAGES = {
     Result.OK: "the step succeeded",
     Result.NEGATIVE_NOISE_VARIANCE: (
         "the gradient noise V exceeds the noise that the friction injects, so nothing is left to inject; "
-        "take a smaller step_size, a larger friction, a larger batch or a control variate"
+        "take a smaller step_size, a larger friction, a larger batch or a control variate, or, where V is"
+        " estimated from each batch (a Fisher estimate), noise_variance=<number>: its average over batches"
     ),
     Result.LEFT_MANIFOLD: "the position left the manifold; take a smaller step_size or float64",
     Result.NON_FINITE: (

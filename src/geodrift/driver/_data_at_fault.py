@@ -1,4 +1,4 @@
-"""What a failure may come from that no step can tell: numbers among the data that are not finite."""
+"""What a failure may come from that no step can tell: data that are not finite, a density without a mode."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ import numpy as np
 
 from geodrift._errors import SamplingError
 from geodrift.driver._host_data import HostData, is_stream
+from geodrift.tuning import Adapted, Tuned
 from geodrift.tuning._climb import NotFiniteError
 
 _Found = TypeVar("_Found")
@@ -21,6 +22,16 @@ def told_of_data(data: Any, call: Callable[..., _Found], *arguments: Any) -> _Fo
         row = _first_not_finite(data)
         if row is not None:
             error.args = (f"{error}; data has a number that is not finite, the first in row {row}",)
+        raise
+
+
+def told_of_warm_up(tuned: Tuned | Adapted | None, call: Callable[..., _Found], *arguments: Any) -> _Found:
+    """Call, and add to the error of a failed chain what spoke against the numbers of the warm-up."""
+    try:
+        return call(*arguments)
+    except SamplingError as error:
+        if isinstance(tuned, Adapted) and tuned.warnings:
+            error.args = ("; ".join([str(error), *tuned.warnings]),)
         raise
 
 

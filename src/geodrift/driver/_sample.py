@@ -21,7 +21,7 @@ from geodrift.driver._automatic import is_automatic, settled
 from geodrift.driver._carry_out import carry_out
 from geodrift.driver._chain import Chunk
 from geodrift.driver._compiled_chain import CompiledChain
-from geodrift.driver._data_at_fault import told_of_data
+from geodrift.driver._data_at_fault import told_of_data, told_of_warm_up
 from geodrift.driver._draw_length import DrawLength
 from geodrift.driver._draws import Draws, RunProgress
 from geodrift.driver._gradient_check import gradient_check
@@ -149,7 +149,8 @@ def sample(
         run = open_or_create(Path(checkpoint), settings, num_chains)
     length = DrawLength(num_draws, seconds, num_warmup, thin)
     view = ProgressView(progress_console() if progress else None)
-    draws = told_of_data(data, _carried_out, chain, length, run, callback, view)
+    carried_out = chain, length, run, callback, view
+    draws = told_of_warm_up(tuned, told_of_data, data, _carried_out, *carried_out)
     steps = thin * (getattr(tuned, "num_steps", None) or getattr(plain, "num_steps", 1))
     report = _report_of(key, plain, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]

@@ -30,6 +30,15 @@ class Layout(NamedTuple):
         """Numbers of a position."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
+    def name(self, number: int) -> str:
+        """What one of the numbers is called in a message: where in the position it is."""
+        leaf = int(np.searchsorted(self._ends, number, side="right"))
+        numbered = jax.tree.unflatten(self.structure, range(len(self.shapes)))
+        paths = jax.tree_util.tree_leaves_with_path(numbered)
+        path = jax.tree_util.keystr(paths[leaf][0]) or "position"
+        within = np.unravel_index(number - [0, *self._ends][leaf], self.shapes[leaf])
+        return path + (f"[{', '.join(map(str, within))}]" if within else "")
+
     @property
     def _ends(self) -> Int[np.ndarray, " leaves"]:
         """Where leaves end among the numbers, but for the last."""

@@ -9,13 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from geodrift._types import Position, RandomKey
 from geodrift.estimators import Full
 from geodrift.estimators._affine import Layout
 from geodrift.estimators._likelihood import LikelihoodEstimator
-from geodrift.estimators._noise import Fisher
+from geodrift.estimators._low_rank import LowRank
 from geodrift.manifolds import Euclidean
 from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 from geodrift.samplers._langevin import is_flat
@@ -26,22 +25,20 @@ from geodrift.tuning._curvature import PRODUCTS, extremes
 from geodrift.tuning._dynamics import dynamics_of
 from geodrift.tuning._many_dimensions import scales_by_scaled_windows
 from geodrift.tuning._many_dimensions_of_data import scales_by_scaled_parts
-from geodrift.tuning._noise import NO_NOISE, Noise, gradients_measured, measure_noise
+from geodrift.tuning._noise import NO_NOISE
 from geodrift.tuning._pilot import ROWS, lanczos_at
 from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._posterior_noise import has_posterior_noise, posterior_noise
+from geodrift.tuning._run_noise import DENSE, MEASURED, RunNoise
 from geodrift.tuning._scales import Scales, scales_by_windows
 from geodrift.tuning._scales_of_data import scales_by_parts
 from geodrift.tuning._windows import JITTER, MOST_LEAPS, TIME
 
-DENSE = 2048  # dimensions up to which there is a matrix of all pairs
 MOST_DIMENSIONS = 100_000  # beyond, the windows' draws take gigabytes
-MEASURED = 3  # positions at which curvature and noise are measured
 WARM_UP = 20  # steps of the run's chains, each of a relaxation time
 MOST_INNER_STEPS = 64
-# Of V's deviation from its mean: noise that is stated too small here and too large there heats and cools, and
-# leaves variances as they are to first order (of a normal law, where V is a quadratic function).
-SCATTER = 0.25
+# Of a step size, where the density has no mode: of eight schools what is narrower than a step that suits the
+# mass holds a tenth of the mass, and of a quarter of it a fiftieth.
+IN_NARROWS = 0.25
 
 
 def adapts(sampler: Any, data: PilotData | None, starts: Position) -> bool:
@@ -84,16 +81,22 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
     if isinstance(sampler, GMC):
         chosen = _exact(scales)
     else:
-        scales, noise, variances = _with_noise(key_noise, sampler.estimator, scales, data)
+        noises = RunNoise(key_noise, sampler.estimator, data)
+        scales, noise, variances = noises.found(scales, None if data is None else data.batch_size)
         scales, largest, least = _with_curvature(key_noise, sampler.estimator, scales, data)
         # A dense factor makes the least curvature 1.
         measured = Measured(largest, 1.0 if dense else least, scales.affine.layout.size, noise)
         if data is not None and data.smaller:
-            batch_size = smallest_batch(dynamics_of(sampler), measured, data)
+            dynamics = dynamics_of(sampler)
+            batch_size = smallest_batch(dynamics, measured, data)
+            if variances is None and noises.scatters(batch_size):  # more than those of larger batches
+                scales, noise, variances = noises.found(scales, batch_size)
+                measured = measured._replace(noise=noise)
+                batch_size = smallest_batch(dynamics, measured, data)
             factor = data.factor(batch_size)
             measured = measured._replace(noise=noise.times(factor))
             variances = None if variances is None else factor * variances
-        chosen = _noisy(sampler, measured)
+        chosen = _noisy(sampler, measured, _of_pole(scales))
     return Adapted(
         sampler=type(sampler).__name__,
         widest=scales.widest,
@@ -104,6 +107,7 @@ def adapt(key: RandomKey, sampler: Any, data: PilotData | None, starts: Position
         batch_size=batch_size,
         gradients=scales.gradients,
         layout=scales.affine.layout,
+        pole=_pole_of(scales),
         **chosen,
     )
 
@@ -118,10 +122,25 @@ def _check_free(sampler: Any) -> None:
         raise ValueError("mass with step_size = None: the warm-up finds all scales; leave mass out")
 
 
+def _of_pole(scales: Scales) -> float:
+    """The part of a step size that suits the mass to take, where a density that has a pole narrows."""
+    return 1.0 if scales.pole is None else IN_NARROWS
+
+
+def _pole_of(scales: Scales) -> str | None:
+    """The number of a position that went farthest from the mass where the density grew, and its value."""
+    if scales.pole is None or isinstance(scales.factor, LowRank):
+        return None
+    widths = np.linalg.norm(scales.factor, axis=1)
+    number = int(np.argmax(np.abs(scales.pole - scales.centre) / widths))
+    return f"{scales.affine.layout.name(number)} = {scales.pole[number]:.3g}"
+
+
 def _exact(scales: Scales) -> dict[str, Any]:
-    steps = math.ceil(TIME / scales.step_size)
+    step_size = scales.step_size * _of_pole(scales)
+    steps = math.ceil(TIME / step_size)
     return {
-        "step_size": scales.step_size,
+        "step_size": step_size,
         "jitter": JITTER,
         "friction": None,
         "num_steps": min(max(steps, 1), MOST_LEAPS),
@@ -130,42 +149,10 @@ def _exact(scales: Scales) -> dict[str, Any]:
     }
 
 
-def _with_noise(
-    key: RandomKey, estimator: Any, scales: Scales, data: PilotData | None
-) -> tuple[Scales, Noise, Float[np.ndarray, " d"] | None]:
-    """The gradient noise; where its mean over the posterior is known, coordinates in which that is diagonal.
-
-    The third is V in these, where the estimator was to estimate it.
-    """
-    if data is None or not data.noisy:
-        return scales, NO_NOISE, None
-    # A mean over the posterior is a matrix of all pairs of dimensions.
-    if scales.affine.layout.size > DENSE or not has_posterior_noise(estimator):
-        noise = _largest_noise(key, estimator.in_coordinates(scales.affine), scales, data)
-        taken = MEASURED * gradients_measured(scales.affine.layout.size, data)
-        return scales.after(taken), noise, None
-    found = posterior_noise(key, estimator.in_coordinates(scales.affine), scales.coordinates, data)
-    variances, axes = np.linalg.eigh(found.mean)
-    mean, largest, off = float(variances.mean()), float(variances.max()), SCATTER * found.deviation
-    scales = scales.after(found.gradients)
-    if isinstance(estimator.variance, Fisher):
-        return scales.turned(axes), Noise(mean, mean, largest, off, off), np.maximum(variances, 0.0)
-    return scales, Noise(mean, 0.0, 0.0, largest + off, largest - mean + off), None
-
-
-def _largest_noise(key: RandomKey, estimator: Any, scales: Scales, data: PilotData) -> Noise:
-    """By single batches, of some positions the largest."""
-    flat = Euclidean(scales.affine.layout.size)
-    estimator, noises = estimator.on(flat), []
-    for number in range(MEASURED):
-        key_here = jax.random.fold_in(key, number)
-        y = jnp.asarray(scales.coordinates[number], scales.affine.centre.dtype)
-        noises.append(measure_noise(key_here, estimator, flat, y, estimator.init(key_here, y), data))
-    return Noise(*np.max(noises, axis=0).tolist())
-
-
-def _noisy(sampler: Any, measured: Measured) -> dict[str, Any]:
-    chosen, noise = choose(dynamics_of(sampler), measured), measured.noise
+def _noisy(sampler: Any, measured: Measured, part: float) -> dict[str, Any]:
+    # As if all directions were so much narrower.
+    chosen = choose(dynamics_of(sampler), measured._replace(largest=measured.largest / part**2))
+    noise = measured.noise
     steps = sampler.num_steps
     if steps == 1:
         steps = min(max(math.ceil(chosen.relaxation), 1), MOST_INNER_STEPS)

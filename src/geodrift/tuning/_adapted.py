@@ -51,6 +51,9 @@ class Adapted(eqx.Module):
     gradients: int | None = eqx.field(static=True, default=None)
     """Of single data that the warm-up took before the run's chains; a product of a Hessian counts as two."""
 
+    pole: str | None = eqx.field(static=True, default=None)
+    """Where the density grows without bound, of one that has no mode; None: there is a mode."""
+
     def apply(self, sampler: Any) -> InCoordinates:
         """The sampler in these coordinates."""
         step_size = Jittered(jnp.asarray(self.step_size), self.jitter) if self.jitter else self.step_size
@@ -65,13 +68,21 @@ class Adapted(eqx.Module):
     @property
     def warnings(self) -> list[str]:
         """What speaks against the numbers, and what to do; empty where nothing does."""
-        dtype = self.layout.dtypes[0]
+        dtype, found = self.layout.dtypes[0], []
+        if self.pole is not None:
+            found.append(
+                f"the log density has no mode: it grows without bound toward {self.pole}, where the posterior"
+                " is ever narrower, as that of a hierarchical model is where a scale goes to 0; the narrow"
+                " part may be missing from the draws: write the model non-centred (x = mean + scale * z with"
+                " a standard normal z)"
+            )
         if self.widest <= MOST_WIDEST[dtype]:
-            return []
+            return found
         wider = "jax.config.update('jax_enable_x64', True)" if dtype == "float32" else "other units"
         return [
+            *found,
             f"the widest direction is {self.widest:.2g} times the narrowest, and {dtype} is trusted up to"
-            f" {MOST_WIDEST[dtype]:.0e}: use {wider}, or another parametrisation"
+            f" {MOST_WIDEST[dtype]:.0e}: use {wider}, or another parametrisation",
         ]
 
     def as_dict(self) -> dict[str, Any]:

@@ -8,7 +8,9 @@ A position is within the mass where a Newton step would gain no more than draws 
 squared length of the gradient in these coordinates, whose mean over the posterior is the dimension, is at
 most that. A mode may lie far from the mass, or at infinity; nothing here goes on to look for it. Toward
 infinity a density in few digits may be nothing but rounding, whose bumps look like modes: where the density
-scatters from place to place by more than the last digits of its value explain no climb has arrived.
+scatters from place to place by more than the last digits of its value explain no climb has arrived. Where a
+density grows without bound, as into the neck of a funnel, a climb goes on up and away from the mass: once
+what lies about it is much less than it was (`_mass`) it is dropped, and has ended where that was most.
 """
 
 import math
@@ -20,6 +22,7 @@ from jaxtyping import Float
 
 from geodrift.estimators._affine import Layout
 from geodrift.tuning._climb_questions import PLACES, Answer, Question, at_places, ends, expansion
+from geodrift.tuning._mass import Place
 
 ITERATIONS = 60
 _LENGTHS = 2.0 ** -np.arange(PLACES)  # of a Newton step that are tried
@@ -56,6 +59,8 @@ class Climbed(NamedTuple):
         arrived: Whether it is within the mass, where the density is not rounding.
         convex: Whether all curvatures of -log p are positive there.
         passes: Gradients of the density that were taken; a product of its Hessian counts as two.
+        pole: Where it was dropped, [d], having left the mass: toward it the density grows. None: it was not,
+            and otherwise all above is of the place with the most mass that it passed.
     """
 
     position: Float[np.ndarray, " d"]
@@ -64,13 +69,14 @@ class Climbed(NamedTuple):
     arrived: bool
     convex: bool
     passes: int
+    pole: Float[np.ndarray, " d"] | None = None
 
     @property
     def log_mass(self) -> float:
-        """Of the mode that it is near, by Laplace's approximation, up to a constant; -inf if near none."""
-        if not self.arrived:
+        """Of the mode, or of the place, that it is near, up to a constant; -inf if near none."""
+        if not self.arrived and self.pole is None:
             return -math.inf
-        return self.log_density + float(np.linalg.slogdet(self.factor)[1])
+        return Place(self.position, self.factor, self.log_density).log_mass
 
 
 def climb(
@@ -125,7 +131,7 @@ def _path(
 ) -> Generator[Question, Answer, Climbed | NotFiniteError]:
     """Newton steps."""
     dtype, nowhere = np.dtype(layout.dtypes[0]), np.zeros((PLACES, len(position)))
-    curved, passes = False, 0
+    curved, passes, heaviest = False, 0, None
     for iteration in range(most + 1):
         value, gradient, hessian = yield Question(expansion, position, factor, nowhere)
         passes += 1 + 2 * len(position)
@@ -144,6 +150,13 @@ def _path(
         # In a direction that has nothing but a slope a step goes so many times its length.
         sizes = np.where(sizes > least, sizes, np.maximum(least, slope**2 / _SLOPE_LENGTHS))
         factor, slope = factor @ directions / np.sqrt(sizes), slope / np.sqrt(sizes)
+        here = Place.at(position, factor, slope, float(value))
+        heaviest = here.heavier(heaviest)
+        if here.has_lost(heaviest):
+            # Among rounding's bumps the mass nearby is a bump's: such a place tells of no mass.
+            smooth = yield from _smooth(heaviest, dtype)
+            pole = position if smooth else None
+            return Climbed(*heaviest, arrived=False, convex=False, passes=passes, pole=pole)
         convex = bool(curvatures[0] > 0)
         arrived = bool(slope @ slope <= len(slope)) and convex
         if arrived or iteration == most:
@@ -154,17 +167,23 @@ def _path(
             break
         position = moved.position
     if arrived:
-        # Directions that are all different.
-        places = _NEAR * np.cos(np.outer(np.arange(1, PLACES + 1), np.arange(1, len(position) + 1)))
-        values, _ = yield Question(at_places, position, factor, places)
-        of_digits = _LAST_DIGITS * np.finfo(dtype).eps * abs(value)
-        arrived = float(np.std(values)) < min(_SCATTER + of_digits, _MOST_SCATTER)
+        arrived = yield from _smooth(Place(position, factor, float(value)), dtype)
     if not curved:
         raise ValueError(
             "step_size = None: the log density is flat: a climb found no curvature in any direction; check"
             " it, or give a step size"
         )
     return Climbed(position, factor, float(value), arrived, convex, passes)
+
+
+def _smooth(place: Place, dtype: np.dtype) -> Generator[Question, Answer, bool]:
+    """Whether the density near a place is more than rounding."""
+    size = len(place.position)
+    # Directions that are all different.
+    places = _NEAR * np.cos(np.outer(np.arange(1, PLACES + 1), np.arange(1, size + 1)))
+    values, _ = yield Question(at_places, place.position, place.factor, places)
+    of_digits = _LAST_DIGITS * np.finfo(dtype).eps * abs(place.log_density)
+    return float(np.std(values)) < min(_SCATTER + of_digits, _MOST_SCATTER)
 
 
 class _Moved(NamedTuple):

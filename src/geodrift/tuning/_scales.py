@@ -26,7 +26,7 @@ CHAINS = TOGETHER  # of the windows
 CLIMBS, SMALL = 12, 64
 NEGLIGIBLE = 15.0  # nats by which a mode's mass is below the best's, from which on no chain has to stay in it
 WINDOWS, DRAWS = 4, 75  # of each chain; in the first window a third is left out
-PATIENT_WINDOWS = 8  # where no climb arrived
+PATIENT_WINDOWS = 8  # where the best climb did not arrive
 SPACING = 5  # draws between two starts of the run's chains from one chain of the windows
 
 
@@ -41,6 +41,8 @@ class Scales(NamedTuple):
         step_size: That the last window found; None where there was none.
         acceptance: Of the last window.
         gradients: Of single data that were taken; None where there are no data.
+        passes: Gradients of a log density that windows took.
+        pole: Where a climb that had left the mass was dropped, [d]; None where a mode was found.
     """
 
     affine: Affine
@@ -50,6 +52,8 @@ class Scales(NamedTuple):
     step_size: float | None = None
     acceptance: float | None = None
     gradients: int | None = None
+    passes: int = 0
+    pole: Float[np.ndarray, " d"] | None = None
 
     @property
     def coordinates(self) -> Float[np.ndarray, "start d"]:
@@ -90,14 +94,41 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
     """
     layout = Layout.of(jax.tree.map(lambda x: x[0], starts))
     found = climbs(estimator, layout, starts)
+    if found.best.arrived or found.best.pole is not None:
+        return scales_from(key, estimator, layout, found)
+    # No climb arrived, nor was any seen to leave the mass: the chains begin where they were told to.
+    positions = np.resize(found.starts, (CHAINS, layout.size))
+    factor = climb(estimator, layout, positions[0], most=0).factor
+    return _by_windows(key, estimator, layout, positions, positions.mean(axis=0), factor, PATIENT_WINDOWS)
+
+
+def scales_from(key: RandomKey, estimator: Full, layout: Layout, found: "Climbs") -> Scales:
+    """From exact gradients, by windows that begin where climbs ended or were dropped.
+
+    Args:
+        key: Random key.
+        estimator: The log density.
+        layout: The positions'.
+        found: What climbs found; the best arrived, or left the mass and was dropped.
+    """
     best = found.best
-    centre, factor, windows = best.position, best.factor, WINDOWS
-    positions, log_step = _within(key, found), math.log(0.5 * layout.size**-0.25)
-    if not best.arrived:
-        # The density rises without end, away from the mass: the chains begin where they were told to.
-        positions = np.resize(found.starts, (CHAINS, layout.size))
-        centre, windows = positions.mean(axis=0), PATIENT_WINDOWS
-        factor = climb(estimator, layout, positions[0], most=0).factor
+    windows = WINDOWS if best.arrived else PATIENT_WINDOWS
+    positions = _within(key, found)
+    scales = _by_windows(key, estimator, layout, positions, best.position, best.factor, windows)
+    return scales._replace(pole=best.pole)
+
+
+def _by_windows(
+    key: RandomKey,
+    estimator: Full,
+    layout: Layout,
+    positions: Float[np.ndarray, "A d"],
+    centre: Float[np.ndarray, " d"],
+    factor: Float[np.ndarray, "d d"],
+    windows: int,
+) -> Scales:
+    """From chains at some positions, with coordinates to begin with."""
+    log_step, passes = math.log(0.5 * layout.size**-0.25), 0
     for number in range(windows):
         affine = Affine.of(centre, factor, layout)
         start = np.linalg.solve(factor, (positions - centre).T).T.astype(layout.dtypes[0])
@@ -110,6 +141,7 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
             DRAWS,
         )
         draws, log_step = np.asarray(window.draws, np.float64), float(window.log_step)
+        passes += len(positions) * (1 + int(np.sum(window.leaps)))
         positions = centre + draws[-1] @ factor.T
         if number < windows - 1:
             flat, gradients = (
@@ -118,7 +150,8 @@ def scales_by_windows(key: RandomKey, estimator: Full, starts: Position) -> Scal
             )
             centre, factor = centre + factor @ flat.mean(axis=0), factor @ better_factor(flat, gradients)
     stored = centre + draws[::-SPACING].reshape(-1, layout.size) @ factor.T
-    return Scales(affine, centre, factor, stored, math.exp(log_step), float(np.mean(window.acceptance)))
+    acceptance = float(np.mean(window.acceptance))
+    return Scales(affine, centre, factor, stored, math.exp(log_step), acceptance, passes=passes)
 
 
 class Climbs(NamedTuple):
@@ -126,7 +159,7 @@ class Climbs(NamedTuple):
 
     Attributes:
         climbed: From each start at which the log density is finite.
-        best: The mode of most mass.
+        best: The mode, or where climbs had left the mass the place, of most mass.
         starts: The numbers of these starts, [start, d].
     """
 
@@ -170,13 +203,13 @@ def climbs(estimator: Any, layout: Layout, starts: Position) -> Climbs:
 
 
 def _agree(climbed: list[Climbed]) -> bool:
-    """Whether all found a mode, of the same mass as far as climbs go: they end when within the mass."""
+    """Whether all found a mode or a place of the same mass, as far as climbs go: they end within the mass."""
     masses = [found.log_mass for found in climbed]
     return min(masses) > max(masses) - len(climbed[0].position) / 2
 
 
 def _within(key: RandomKey, found: Climbs) -> Float[np.ndarray, "A d"]:
-    """Where windows begin: where chains climbed to, or, from modes without mass, near the best."""
+    """Where windows begin: where climbs ended, or, of those that found little mass, near the best."""
     best = found.best
     # Of fewer climbs than chains some are taken twice.
     ends = list(itertools.islice(itertools.cycle(found.climbed), CHAINS))

@@ -1,7 +1,8 @@
 """Where the posterior of data has its mass on R^n, for runs that take minibatches of them.
 
 A climb sees some rows, then more; the mode of these is some standard deviations from that of all. Steps with
-the gradient of all data, in coordinates of the curvature of the part, lead on from there.
+the gradient of all data, in coordinates of the curvature of the part, lead on from there. Where the part's
+density has no mode, windows of Hamiltonian Monte Carlo tell its scales instead.
 """
 
 import equinox as eqx
@@ -11,12 +12,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, RandomKey
+from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.tuning._climb import Climbed, climb
 from geodrift.tuning._pilot_data import PilotData
-from geodrift.tuning._scales import Scales, climbs
+from geodrift.tuning._scales import Scales, climbs, scales_from
 from geodrift.tuning._whole_density import WholeDensity
 
 FEW, FEW_OF_A_NUMBER = 512, 8  # rows that a climb sees first at least, and for each dimension
@@ -49,11 +51,16 @@ def scales_by_parts(
     if part is not few and best.arrived:
         near = _Search(part, best, layout)
         best = climb(part, layout, near.position, factor=best.factor)
+        found = found._replace(climbed=[best])
         gradients += near.gradients + rows_of(part) * best.passes
     elif part is not few:
         # Rows that are too few may have no mode where more have one.
         found = climbs(part, layout, starts)
         best, gradients = found.best, gradients + rows_of(part) * found.passes
+    if best.pole is not None:
+        # No mode to go on to, and one curvature tells little of a mass that is that of no normal law.
+        scales = scales_from(key, Full(part.value), layout, found._replace(best=best))
+        return scales._replace(step_size=None, gradients=gradients + rows_of(part) * scales.passes)
     search = _Search(whole, best, layout)
     if search.position is not best.position:
         best = climb(part, layout, search.position, most=0, factor=best.factor)

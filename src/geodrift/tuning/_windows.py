@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from geodrift._types import RandomKey, Scalar
 from geodrift.estimators import Full
@@ -32,12 +32,14 @@ class Window(NamedTuple):
         gradients: Of the log density at them.
         acceptance: Of each draw and chain.
         log_step: The logarithm of the step size to go on with.
+        leaps: Of each draw's trajectories.
     """
 
     draws: Float[Array, "n A d"]
     gradients: Float[Array, "n A d"]
     acceptance: Float[Array, "n A"]
     log_step: Scalar
+    leaps: Int[Array, " n"]
 
 
 class _Moving(NamedTuple):
@@ -86,12 +88,12 @@ def run_window(
             )
         )
         rule = rule.after(i + 1.0, jnp.mean(acceptance))
-        return (moving, rule), (moving.y, moving.gradient, acceptance)
+        return (moving, rule), (moving.y, moving.gradient, acceptance, leaps)
 
     carry = _Moving(start, *evaluate(start)), DualAveraging.start(log_step)
     (_, rule), found = jax.lax.scan(draw, carry, jnp.arange(num_draws))
-    draws, gradients, acceptance = found
-    return Window(draws, gradients, acceptance, rule.mean_log_step)
+    draws, gradients, acceptance, leaps = found
+    return Window(draws, gradients, acceptance, rule.mean_log_step, leaps)
 
 
 def _trajectory(
