@@ -18,6 +18,7 @@ from geodrift.data._spans import BYTES_A_PART, Span, can_be_cut, spans_of_csv, s
 from geodrift.data._stores import files_behind, is_url, open_file, state_of
 
 _FILES_A_SOURCE = 1000
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstandard
 _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -178,6 +179,8 @@ def _remedy(error: UnicodeDecodeError) -> str:
     """What to do about bytes that are not text of the encoding that was tried."""
     if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it begins as utf-16 text does: give --encoding utf-16"
+    if error.object.startswith(_COMPRESSED):
+        return "it is compressed: decompress it first"
     if b"\0" in error.object:
         return "it holds what no text does: leave it out, or name the files to read"
     return "give its --encoding"
