@@ -141,6 +141,28 @@ def test_a_matrix_takes_ids_and_fields(tmp_path):
         Corpus.from_matrix(counts, fields={"group": ["a", "b"]})
 
 
+def test_a_matrix_keeps_times_decimals_and_periods_and_refuses_what_it_cannot_keep():
+    pandas = pytest.importorskip("pandas")
+    counts = sp.csr_matrix(np.eye(2, dtype=int))
+    kept = {
+        "nano": (
+            np.array(["2000-01-01T10:00:00.123456789", "NaT"], "datetime64[ns]"),
+            "2000-01-01T10:00:00.123456",
+        ),
+        "far": (np.array(["20000-01-01", "NaT"], "datetime64[D]"), "20000-01-01"),
+        "price": ([decimal.Decimal("1.50"), decimal.Decimal("NaN")], 1.5),
+        "number": ([decimal.Decimal(10**17 + 1), None], 10**17 + 1),
+        "month": (pandas.PeriodIndex(["2019-06", None], freq="M"), "2019-06"),
+        "whole": (pandas.array([7, None], "Int64"), 7),
+    }
+    corpus = Corpus.from_matrix(counts, fields={name: values for name, (values, _) in kept.items()})
+    assert told(corpus)[0].fields == {name: value for name, (_, value) in kept.items()}
+    assert told(corpus)[1].fields == {}
+    for values in (np.array([1, 2], "timedelta64[ns]"), [["a"], ["b"]], [None, b"x"]):
+        with pytest.raises(InputError, match=r"field 'x', document [01]: a value of type \w+ cannot be kept"):
+            Corpus.from_matrix(counts, fields={"x": values})
+
+
 def test_a_corpus_of_plain_counts_says_nothing_and_old_ones_are_read(tmp_path):
     corpus = Corpus.from_matrix(np.eye(3, dtype=int), path=tmp_path / "c")
     assert corpus.documents is None
