@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from geodrift.models.kit._by_processes import own_command
+
 
 @pytest.mark.parametrize(
     ("options", "said"),
@@ -35,3 +37,33 @@ def test_what_libraries_write_to_stdout_stays_out_of_the_results():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "run\n"
     assert "[Gloo] connected" in found.stderr
+
+
+def test_processes_take_no_modules_of_the_folder_that_they_are_started_in(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    for name in ("numbers", "socket"):
+        (tmp_path / "folder" / f"{name}.py").write_text("raise SystemExit('a module of the user')")
+    shown = subprocess.run(
+        own_command("--version"), cwd=tmp_path / "folder", capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.startswith("geodrift ")
+    # A package that this process has found in a place of its own is found there.
+    (tmp_path / "geodrift_command.py").write_text("import sys\ndef main(): print(sys.argv[1:])")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = subprocess.run(own_command("a", "b"), capture_output=True, text=True, check=True)
+    assert found.stdout == "['a', 'b']\n"
+
+
+def test_processes_that_read_text_take_none_either(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "socket.py").write_text("raise SystemExit('a module of the user')")
+    # A file, as the installed command is one: its folder is where Python looks.
+    (tmp_path / "command.py").write_text(
+        "from geodrift.data._workers import mapped\n"
+        "if __name__ == '__main__':\n"
+        "    with mapped(1 + 1) as each:\n"
+        "        print(list(each(abs, [-1, -2])))\n"
+    )
+    command = [sys.executable, tmp_path / "command.py"]
+    done = subprocess.run(command, cwd=tmp_path / "folder", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[1, 2]\n"), done.stderr

@@ -49,18 +49,55 @@ def test_the_field_of_the_text_is_that_of_the_run(geodrift_cli, made, tmp_path, 
 def test_the_score_of_the_fitted_documents_is_no_held_out_score(geodrift_cli, made, tmp_path):
     status, _, said = geodrift_cli("evaluate", made / "run", made / "corpus")
     assert status == 0
-    assert "was fitted to these documents, all or most of them: the score is better" in said
+    assert "note: 60 of the 60 documents were fitted by" in said
+    assert "the score is better than that of others" in said
     # The text itself, and a corpus of it that was made in another way.
     options = ("--out", tmp_path / "other", "--text-field=body", "--fields=title", "--min-df=15")
     assert geodrift_cli("corpus", made / "in.jsonl", *options)[0] == 0
     for same in (made / "in.jsonl", tmp_path / "other"):
-        assert "was fitted to these documents" in geodrift_cli("evaluate", made / "run", same)[2]
+        assert "60 of the 60 documents were fitted" in geodrift_cli("evaluate", made / "run", same)[2]
     for number in (60, 1):  # as many others, and fewer
         new = "".join(json.dumps({"body": record["text"]}) + "\n" for record in texts(number, 1))
         (tmp_path / "new.jsonl").write_text(new)
         status, _, said = geodrift_cli("evaluate", made / "run", tmp_path / "new.jsonl")
         assert status == 0
-        assert "was fitted to these" not in said
+        assert "fitted" not in said
+
+
+@pytest.fixture
+def some_of(made, tmp_path):
+    """A file of the first documents that the run was fitted to, and of new ones."""
+
+    def write(own, new):
+        lines = (made / "in.jsonl").read_text().splitlines()[:own]
+        lines += [json.dumps({"body": record["text"]}) for record in texts(new, 1)]
+        (tmp_path / "some.jsonl").write_text("\n".join(lines) + "\n")
+        return tmp_path / "some.jsonl"
+
+    return write
+
+
+def test_a_part_of_the_fitted_documents_is_told_as_such(geodrift_cli, made, some_of):
+    said = geodrift_cli("evaluate", made / "run", some_of(20, 0))[2]
+    assert "note: 20 of the 20 documents were fitted" in said
+    said = geodrift_cli("evaluate", made / "run", some_of(20, 30))[2]
+    assert "20 of the 50 documents have the words of documents" in said
+    assert "score is better" not in said
+
+
+def test_fitted_documents_are_no_held_out_documents_of_a_comparison(geodrift_cli, made, some_of):
+    typed = ["compare", made / "run", made / "run", "--documents"]
+    for documents, number in ((made / "in.jsonl", 60), (made / "corpus", 60), (some_of(20, 15), 20)):
+        told = json.loads(geodrift_cli(*typed, documents, "--json")[1])
+        assert (told["scores"], told["fitted_documents"]) == (None, number)
+    said = " ".join(geodrift_cli(*typed, some_of(20, 0))[1].split())
+    assert "No held-out scores: 20 of the 20 documents were fitted by one of the runs" in said
+    assert "better" not in said
+    some = some_of(20, 30)
+    told = json.loads(geodrift_cli(*typed, some, "--json")[1])
+    assert (told["scores"]["documents"], told["fitted_documents"]) == (30, 20)
+    said = " ".join(geodrift_cli(*typed, some)[1].split())
+    assert "20 more have the words of documents that a run was fitted to, and are left out." in said
 
 
 def test_a_run_lies_in_no_corpus(geodrift_cli, made):

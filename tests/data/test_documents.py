@@ -19,6 +19,7 @@ from geodrift.data import (
     find_sources,
     prune_columns,
 )
+from geodrift.data._corpus import describe
 
 OPTIONS = TextOptions(min_df=1, max_df=1.0, stop_words="none")
 RECORDS = [
@@ -63,6 +64,42 @@ def test_ids_and_fields_can_be_named(jsonl):
         Document("7", {"year": 2001}),
         Document("in.jsonl:5", {}),
     ]
+
+
+def test_whole_numbers_are_ids_however_they_are_stored(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    texts, large = ["one", "two", "one"], 12345678901234567890123
+    columns = {
+        "float": pa.array([1001.0, 1002.0, float("nan")]),
+        "decimal": pa.array([decimal.Decimal(large + i) for i in range(3)], pa.decimal128(38, 0)),
+        "places": pa.array([decimal.Decimal("7.00")] * 3, pa.decimal128(10, 2)),
+        "half": pa.array([decimal.Decimal("7.50")] * 3, pa.decimal128(10, 2)),
+    }
+    pq.write_table(pa.table(columns | {"id": columns["float"], "text": texts}), tmp_path / "a.parquet")
+
+    def ids(field):
+        found = told(build_corpus(find_sources([tmp_path / "a.parquet"], id_field=field), OPTIONS))
+        return [document.id for document in found]
+
+    assert ids(None) == ["1001", "1002", "a.parquet:3"]
+    assert ids("decimal") == [str(large + i) for i in range(3)]
+    assert ids("places") == ["7"] * 3
+    with pytest.raises(
+        InputError, match=r"document 1: field 'half' holds 7.50 \(Decimal\), and an id is text"
+    ):
+        ids("half")
+    with pytest.raises(InputError, match=r"document 3: no id in field 'float'"):
+        ids("float")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_values_that_are_no_ids_are_counted(tmp_path, workers):
+    values = [1001.0, 1.5, True, None, "", ["a"], "b"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": v, "text": "one"}) + "\n" for v in values))
+    corpus = build_corpus(find_sources([tmp_path / "a.jsonl"]), OPTIONS, tmp_path / "c", workers=workers)
+    assert [document.id for document in told(corpus)] == ["1001", *(f"a.jsonl:{i}" for i in range(2, 7)), "b"]
+    assert "dropped: 3 values of 'id' that are neither text nor whole numbers" in list(describe(corpus))
 
 
 def test_files_and_folders_name_their_documents(tmp_path):
@@ -139,6 +176,28 @@ def test_a_matrix_takes_ids_and_fields(tmp_path):
     assert told(frame) == [Document("0", {"group": "a"}), Document("1", {}), Document("2", {"group": "c"})]
     with pytest.raises(InputError, match=r"field 'group' has 2 values, the documents are 3"):
         Corpus.from_matrix(counts, fields={"group": ["a", "b"]})
+
+
+def test_a_matrix_keeps_times_decimals_and_periods_and_refuses_what_it_cannot_keep():
+    pandas = pytest.importorskip("pandas")
+    counts = sp.csr_matrix(np.eye(2, dtype=int))
+    kept = {
+        "nano": (
+            np.array(["2000-01-01T10:00:00.123456789", "NaT"], "datetime64[ns]"),
+            "2000-01-01T10:00:00.123456",
+        ),
+        "far": (np.array(["20000-01-01", "NaT"], "datetime64[D]"), "20000-01-01"),
+        "price": ([decimal.Decimal("1.50"), decimal.Decimal("NaN")], 1.5),
+        "number": ([decimal.Decimal(10**17 + 1), None], 10**17 + 1),
+        "month": (pandas.PeriodIndex(["2019-06", None], freq="M"), "2019-06"),
+        "whole": (pandas.array([7, None], "Int64"), 7),
+    }
+    corpus = Corpus.from_matrix(counts, fields={name: values for name, (values, _) in kept.items()})
+    assert told(corpus)[0].fields == {name: value for name, (_, value) in kept.items()}
+    assert told(corpus)[1].fields == {}
+    for values in (np.array([1, 2], "timedelta64[ns]"), [["a"], ["b"]], [None, b"x"]):
+        with pytest.raises(InputError, match=r"field 'x', document [01]: a value of type \w+ cannot be kept"):
+            Corpus.from_matrix(counts, fields={"x": values})
 
 
 def test_a_corpus_of_plain_counts_says_nothing_and_old_ones_are_read(tmp_path):

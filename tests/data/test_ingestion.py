@@ -210,9 +210,9 @@ def test_what_is_done_is_not_done_again(tmp_path, small_parts, monkeypatch, name
     with monkeypatch.context() as patched:
         whole = read_identified
 
-        def noted(source):
+        def noted(source, no_id):
             read.append(source.span.start)
-            return whole(source)
+            return whole(source, no_id)
 
         patched.setattr("geodrift.data._build_steps.read_identified", noted)
         resumed = build_corpus(sources, OPTIONS, tmp_path / "out")

@@ -1,6 +1,8 @@
 """From text to counts, against scikit-learn's CountVectorizer."""
 
 import ast
+import bz2
+import gzip
 import json
 import os
 import signal
@@ -279,6 +281,8 @@ def test_demo_corpus_is_about_python(monkeypatch):
     [
         ("a.txt", "ohne Ziel".encode("utf-16"), "begins as utf-16 text does: give --encoding utf-16"),
         ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "holds what no text does: leave it out"),
+        ("a.jsonl.gz", gzip.compress(b"{}", mtime=0), "it is compressed: decompress it first$"),
+        ("a.csv.bz2", bz2.compress(b"text"), "it is compressed: decompress it first$"),
         ("a.txt", "Stra\xdfe".encode("latin-1"), "give its --encoding$"),
         ("a.jsonl", b"[1, 2]\n", "line 1: not a JSON object with a field 'text', but a list"),
         ("a.jsonl", b'{"body": "a"}\n', "line 1: no field 'text' .fields: body."),

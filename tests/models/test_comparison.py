@@ -1,6 +1,7 @@
 """Two runs side by side: what is matched, the intervals of differences, scores of the same documents."""
 
 import json
+import shutil
 import sys
 import types
 
@@ -19,6 +20,7 @@ from geodrift.models.kit import corpus_of
 from geodrift.models.kit._comparison import Comparison, difference_ends
 from geodrift.models.kit._comparison_scores import paired_difference
 from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._fitted_among import fitted_among
 from geodrift.models.kit._matched_runs import lonely_of
 
 SETTINGS = {"n_topics": 3, "num_draws": 10}
@@ -98,7 +100,7 @@ def test_one_of_two_that_are_alike_is_told_as_such_and_no_cosine_contradicts_the
     assert 0.9795 < alone[0].cosine < 0.98
     pair = {"first": 0, "second": 1, "cosine": 0.98004, "words": []}
     pair |= {"second_inside_first": None, "first_inside_second": None}
-    told = Comparison(("a", "b"), "topic", (2, 3), 3, (3, 3), 0.98, [pair], [], alone, None, "none")
+    told = Comparison(("a", "b"), "topic", (2, 3), 3, (3, 3), 0.98, [pair], [], alone, None, "none", 0)
     text = " ".join(str(told).split())
     assert "topic 2: with 1 it is topic 0 of the first" in text
     assert "topic 0: nearest is 1 of the first (cosine 0.97992)" in text
@@ -128,6 +130,34 @@ def test_a_score_that_decides_nothing_is_no_verdict(runs, monkeypatch):
     assert "no verdict" in said
     assert "standard error" in said  # the numbers are told
     assert "first is better" not in said
+
+
+def test_documents_of_a_run_are_known_by_their_words(runs, tmp_path):
+    three, two, _ = runs
+    corpus = corpus_of(three)
+    training, aside = corpus.split(15, 0)
+    own = training.matrix()[::2]
+    both = sp.vstack([own, documents(50, 7)], format="csr")
+    assert fitted_among(three, both).tolist() == [True] * len(own.indptr[1:]) + [False] * 50
+    assert not fitted_among(three, aside).any()  # those set aside were not fitted
+    empty = sp.csr_matrix((3, 30), dtype=int)
+    assert not fitted_among(three, empty).any()
+    turned = both[:, ::-1][:, ::-1]  # the words of a document in another order
+    turned.data[turned.indptr[0] : turned.indptr[1]] = both[0].data[::-1]
+    turned.indices[turned.indptr[0] : turned.indptr[1]] = both[0].indices[::-1]
+    turned.has_canonical_format = turned.has_sorted_indices = False
+    assert fitted_among(three, turned)[0]
+    found = models.compare(three, two, documents=both)
+    assert (found.scores["documents"], found.fitted_documents) == (50, own.shape[0])
+    assert found.scores == models.compare(three, two, documents=documents(50, 7)).scores
+    # Without words that none of them has: at their places.
+    fewer = corpus.matrix().toarray() * (np.arange(30) < 20)
+    assert fitted_among(three, sp.csr_matrix(fewer)).sum() == fewer[training.documents].any(axis=1).sum()
+    gone = made(tmp_path / "gone")
+    shutil.rmtree(gone.path / gone.config["corpus"]["path"])
+    unknown = models.compare(gone, gone, documents=documents(20, 7))
+    assert (unknown.scores["documents"], unknown.fitted_documents) == (20, None)
+    assert "nobody can say" in " ".join(str(unknown).split())
 
 
 def test_why_there_are_no_scores(runs, tmp_path):

@@ -103,12 +103,31 @@ def test_months_and_days_of_eight_digits_are_dates():
     months = groups_of(["2020-01", "2021-07", "2020-01"], "month")
     assert (months.names, months.dates, months.days) == (["2020-01", "2021-07"], True, False)
     assert months.centres == pytest.approx([2020.04, 2021.54], abs=0.01)
-    for values in ([20200101, 20210702], ["20200101", "20210702"]):
+    texts = ["20200101", "20210702"]
+    for values in ([20200101, 20210702], texts, [20200101.0, 20210702.0], [f"{text}.0" for text in texts]):
         days = groups_of(values, "day")
         assert days.centres == pytest.approx([2020.0, 2021.5], abs=0.01)
         assert (days.names, days.dates, days.days) == (["20200101", "20210702"], True, True)
     numbers = groups_of([20200101, 20211302], "number")  # there is no month 13
     assert (numbers.centres.tolist(), numbers.dates, numbers.days) == ([20200101.0, 20211302.0], False, False)
+
+
+def test_spans_of_large_numbers_have_names_of_their_own():
+    times = [1.6e9 + 2 * place + 0.25 for place in range(100)]
+    spans = groups_of(times, "time")
+    assert len(set(spans.names)) == 8
+    assert spans.names[0] == "1600000000 to 1600000024"
+    close = groups_of([1 + 2.0**-52 * place for place in range(16)], "x")
+    assert len(set(close.names)) == 8
+    assert groups_of([0.5 * place for place in range(100)], "x").names[0] == "0 to 6"
+
+
+@pytest.mark.parametrize("code", ["10_{}", "1e{}", "{}E1", "0x{}", "\uff11{}"])
+def test_codes_are_no_numbers_whatever_python_reads(code):
+    groups = groups_of([code.format(number) for number in (7, 8, 9)], "code")
+    assert groups.centres is None
+    for text in ("-1.5e-05", "+2", ".5", "3.", " 4"):
+        assert groups_of([text, 7], "number").centres is not None
 
 
 @pytest.mark.parametrize("form", ["{d:02}.{m:02}.2019", "{m}/{d}/19", "20{d}-Q{m}", "May {d}, 20{m:02}"])

@@ -34,6 +34,20 @@ def test_sizes_are_of_what_each_model_counts():
     assert text.startswith("topic 0, 50.0% [40.0%, 60.0%] of the words, found by 4 of 4 chains\n")
 
 
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_long_words_are_cut_to_the_width_of_the_terminal(monkeypatch, columns, signed):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = part(0, 4)
+    long["words"] = [{**long["words"][0], "word": word} for word in ("x" * 300, "y" * 30)]
+    if signed:
+        long["negative_words"] = long["words"]
+    lines = component_tables([long], "topic", "words").splitlines()
+    assert max(map(len, lines[1:])) == columns - (0 if signed else 2)
+    assert "  " + "x" * (columns - 45) + "…  " in lines[2]
+    assert "y" * 30 + "  " in lines[3]
+
+
 def test_sizes_that_need_not_sum_to_one_say_so():
     assert of_sizes([part(0, 4), part(1, 4)], "topic") == ""
     assert of_sizes([part(0, 4), part(1, 2)], "topic").endswith("so the sizes need not sum to 100%.")

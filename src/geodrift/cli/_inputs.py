@@ -28,7 +28,7 @@ from geodrift.data import (
     read_stop_words,
     read_vocabulary,
 )
-from geodrift.data._build import Progress
+from geodrift.data._build import NO_IDS, Progress
 from geodrift.data._limits import default_words
 
 
@@ -105,6 +105,8 @@ def load_documents(
     if scratch is None:
         return count_documents(_sources(text, [path]), options, words)
     corpus = count_into(scratch, _sources(text, [path]), options, words, progress=progress)
+    if NO_IDS in corpus.manifest["dropped"]:
+        say(f"note: dropped: {corpus.manifest['dropped'][NO_IDS]:,} {NO_IDS}")
     return corpus, corpus.documents
 
 

@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from geodrift.cli import UsageError
 from geodrift.cli._inputs import holds_counts, is_corpus, load_corpus, load_documents
 from geodrift.cli._options import Text
-from geodrift.data import Corpus, DocumentTable, InputError, VectorRows, VectorSource, read_vocabulary
+from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
 from geodrift.driver import Run
 from geodrift.models.kit import Model
-
-ROWS_COMPARED = 200
+from geodrift.models.kit._fitted_among import fitted_among
 
 
 def load_training(
@@ -52,32 +50,30 @@ def is_of_run(run: Run, path: Path | str, rows: VectorRows | Corpus) -> bool:
         path: INPUT.
         rows: From `load_new`.
     """
+    if was_given(run, path):
+        return True
+    found = own_documents(run, rows) if sp.issparse(rows) else None
+    return found is not None and 2 * found[0] > found[1]
+
+
+def was_given(run: Run, path: Path | str) -> bool:
+    """Whether a run was fitted to what is at `path`, be it a copy."""
     told = run.config["corpus"]
     if isinstance(path, Path) and told.get("path") == str(path.resolve()):
         return True
-    if is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum"):
-        return True
-    return "reads" not in told and sp.issparse(rows) and _are_rows_of(run, sp.csr_matrix(rows))
+    return is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum")
 
 
-def _are_rows_of(run: Run, rows: sp.csr_matrix) -> bool:
-    """Whether most rows are those of the run's documents, number by number.
+def own_documents(run: Run, rows: VectorRows | Corpus) -> tuple[int, int] | None:
+    """How many documents have the words of one that a run was fitted to, and how many have words.
 
-    The same text makes corpora of other checksums: from the file itself, with other fields, in other shards.
+    None of vectors, and where the run's documents are gone.
     """
-    try:
-        corpus = Corpus.open(run.path / run.config["corpus"]["path"], checked=False)
-    except InputError:
-        return False  # gone, or damaged: for evaluate it need not be there
-    if corpus.num_documents != rows.shape[0] or corpus.num_words != rows.shape[1]:
-        return False
-    numbers = np.unique(np.linspace(0, rows.shape[0] - 1, ROWS_COMPARED).astype(int))
-    # Words that one of the two was made without say nothing.
-    words = np.flatnonzero(np.asarray(rows.sum(axis=0)).ravel())
-    given = sp.csr_matrix(rows[numbers][:, words])
-    differs = abs(given - corpus.rows(numbers)[:, words]).sum(axis=1)
-    alike = (np.asarray(differs).ravel() == 0) & (given.getnnz(axis=1) > 0)
-    return bool(alike.mean() > 0.5)
+    if "reads" in run.config["corpus"]:
+        return None
+    counts = sp.csr_matrix(rows)
+    fitted = fitted_among(run, counts)
+    return None if fitted is None else (int(fitted.sum()), int((counts.getnnz(axis=1) > 0).sum()))
 
 
 def _refuse(model: Model, text: Text) -> None:

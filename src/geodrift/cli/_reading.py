@@ -1,6 +1,6 @@
 """The commands that read a run: what it has found, evaluate, export."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._root import app
 from geodrift.models import models
+
+if TYPE_CHECKING:
+    from geodrift.driver import Run
 
 
 def _add_summary(command: str, help_text: str, top_help: str) -> None:
@@ -63,7 +66,7 @@ def evaluate(
     **options: Any,
 ) -> None:
     """Score documents that were not fitted."""
-    from geodrift.cli._model_inputs import is_of_run, load_new
+    from geodrift.cli._model_inputs import load_new
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import document_rows, model_of
@@ -73,11 +76,7 @@ def evaluate(
     model = model_of(opened)
     told = m.given(model, options, m.evaluation_options_of)
     counts, _ = load_new(opened, model, source, vocab, o.Text(text_field, encoding))
-    if is_of_run(opened, source, counts):
-        say(
-            f"note: {opened.path} was fitted to these documents, all or most of them: the score is better"
-            " than that of others; give new ones, or fit with --held-out"
-        )
+    _say_own(opened, source, counts)
     rows, answers = document_rows(opened, model, counts), model.answers()
     with Waiting("scoring documents"):
         result = answers.evaluate(opened, rows, num_draws=draws, seed=seed, **told)
@@ -85,6 +84,23 @@ def evaluate(
         show_json(result)
     else:
         show(paragraphs(answers.sentence(result)))
+
+
+def _say_own(run: "Run", source: Any, rows: Any) -> None:
+    """Say which of the documents to score are those that the run was fitted to."""
+    from geodrift.cli._model_inputs import own_documents, was_given
+
+    advice = "the score is better than that of others; give new ones, or fit with --held-out"
+    own, documents = own_documents(run, rows) or (0, 0)
+    if 2 * own > documents:
+        say(f"note: {own:,} of the {documents:,} documents were fitted by {run.path}: {advice}")
+    elif was_given(run, source):
+        say(f"note: {run.path} was fitted to these documents, all or most of them: {advice}")
+    elif own:
+        say(
+            f"note: {own:,} of the {documents:,} documents have the words of documents that {run.path} was"
+            " fitted to: where they are the same, and not alike by chance, leave them out"
+        )
 
 
 app.command(

@@ -29,6 +29,7 @@ from geodrift.files import (
 )
 
 Progress = Callable[[int, int, str], object]
+NO_IDS = "values of 'id' that are neither text nor whole numbers"  # where they are counted in a manifest
 _CHOSEN = "chosen.json"
 
 
@@ -113,7 +114,8 @@ def _fill(
     made = {"from": "text", "options": options.to_dict(), "sources": len(sources)}
     made["text_field"] = sources[0].text_field
     whole = ShardSet(shards, chosen.frequencies, tokens, empty)
-    finish_directory(folder, [whole], chosen.words, made, chosen.dropped, told)
+    dropped = chosen.dropped | ({NO_IDS: no_ids} if (no_ids := sum(part.no_ids for part in counted)) else {})
+    finish_directory(folder, [whole], chosen.words, made, dropped, told)
     for file in left_over(folder):
         file.unlink()
 

@@ -14,7 +14,7 @@ from geodrift.data._text import TextOptions
 from geodrift.files import read_json, write_json
 
 PLAN = "plan.json"
-_LAYOUT = 1  # of the files between the steps; another one begins anew
+_LAYOUT = 2  # of the files between the steps; another one begins anew
 
 
 class Plan(NamedTuple):

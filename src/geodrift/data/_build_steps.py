@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,11 +38,13 @@ class CountedPart(NamedTuple):
         blocks: Names of its blocks of counts.
         documents: How many there are.
         told: Who they are.
+        no_ids: How many had a value of "id" that is no id.
     """
 
     blocks: list[str]
     documents: int
     told: Told
+    no_ids: int
 
 
 class Written(NamedTuple):
@@ -73,14 +76,15 @@ def count_part(
     mark = folder / f"counted-{number:05d}.json"
     if mark.exists():
         return _counted(read_json(mark, _WHAT))
-    blocks, documents = [], 0
+    blocks: list[str] = []
+    documents, no_ids = 0, count()
     with DocumentWriter(folder, f"part-{number:05d}") as writer:
-        texts = writer.noted(read_identified(part))
+        texts = writer.noted(read_identified(part, no_ids.__next__))
         for place, counts in enumerate(raw_counts(texts, options)):
             blocks.append(f"{number:05d}-{place:05d}")
             documents += counts.rows.shape[0]
             _save(folder, blocks[-1], counts)
-        done = CountedPart(blocks, documents, Told.of(writer))
+        done = CountedPart(blocks, documents, Told.of(writer), next(no_ids))
     if lasting:
         _mark(mark, done._asdict() | {"told": done.told._asdict()}, _files_of(done))
     return done
@@ -163,7 +167,7 @@ def _mark(mark: Path, value: dict[str, Any], files: list[str]) -> None:
 
 def _counted(mark: dict[str, Any]) -> CountedPart:
     parts = [PartInfo(*info) for info in mark["told"]["parts"]]
-    return CountedPart(mark["blocks"], mark["documents"], Told(parts, mark["told"]["fields"]))
+    return CountedPart(mark["blocks"], mark["documents"], Told(parts, mark["told"]["fields"]), mark["no_ids"])
 
 
 def left_over(folder: Path) -> Iterator[Path]:

@@ -53,7 +53,8 @@ class CorpusConstructors(StoredCorpus):
 
         Raises:
             InputError: A count is negative or not finite, all are 0, the vocabulary does not have V words,
-                there are not D ids or values of a field, or `path` exists.
+                there are not D ids or values of a field, a field holds what is no number, date or text,
+                or `path` exists.
         """
         rows = check_counts(matrix, signed=signed)
         words = default_words(rows.shape[1]) if vocabulary is None else list(vocabulary)

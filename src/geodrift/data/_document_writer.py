@@ -11,7 +11,7 @@ import numpy as np
 
 from geodrift._errors import InputError
 from geodrift.data._documents import PARTS, Document, DocumentTable, Part, PartInfo
-from geodrift.data._fields import kept_fields
+from geodrift.data._fields import can_be_kept, kept_fields
 
 MOST_FIELDS = 1000  # of all documents together
 _MAX_DOCUMENTS = 1_000_000  # of a part
@@ -115,14 +115,26 @@ def table_of(number: int, ids: Sequence[Any] | np.ndarray | None, fields: Any) -
         fields: Columns by name, such as those of a DataFrame.
 
     Raises:
-        InputError: A column is longer or shorter.
+        InputError: A column is longer or shorter, or a value is no number, date or text.
     """
     columns = {} if fields is None else {str(name): list(fields[name]) for name in fields}
     names = [str(i) for i in range(number)] if ids is None else [str(name) for name in ids]
     for what, values in {"ids": names, **{f"field {name!r}": v for name, v in columns.items()}}.items():
         if len(values) != number:
             raise InputError(f"{what} has {len(values):,} values, the documents are {number:,}")
+    for name, values in columns.items():
+        _check_kinds(name, values)
     writer = DocumentWriter(None)
     for place, name in enumerate(names):
         writer.add(Document(name, kept_fields({f: values[place] for f, values in columns.items()})))
     return writer.table()
+
+
+def _check_kinds(name: str, values: Sequence[Any]) -> None:
+    """Refuse a column that has a value which would not be kept."""
+    for place, value in enumerate(values):
+        if not can_be_kept(value):
+            raise InputError(
+                f"field {name!r}, document {place}: a value of type {type(value).__name__} cannot be kept:"
+                " give a number, a truth value, a date, a time or text, or leave the field out"
+            )

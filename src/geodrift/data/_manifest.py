@@ -60,7 +60,7 @@ def finish_directory(
         parts: What `write_shards` returned, in the order of documents.
         vocabulary: V words.
         made: Notes on how the counts were made.
-        dropped: Number of words dropped for each reason.
+        dropped: Number of words dropped for each reason, and of values that are no ids.
         documents: What was written of who the documents are.
     """
     shards = [shard for part in parts for shard in part.shards]

@@ -49,7 +49,7 @@ def read_parquet(
         for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
             first, stop = max(span.start - at, 0), min(span.stop - at, len(batch))
             part = batch.slice(first, max(stop - first, 0))
-            others = {name: _values(part.column(name), pa) for name in columns[1:]}
+            others = {name: part.column(name).to_pylist() for name in columns[1:]}
             for place, value in enumerate(part.column(text_field)):
                 text = value.as_py() or ""
                 found += len(text)
@@ -138,11 +138,6 @@ def _plain_columns(schema: Any, text_field: str, wanted: Callable[[str], bool], 
         if plain and field.name != text_field and wanted(field.name):
             found.append(field.name)
     return found
-
-
-def _values(column: Any, pa: Any) -> list[Any]:
-    """A column's values, decimal numbers as floats."""
-    return (column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column).to_pylist()
 
 
 def _checked_size(path: str, size: int, metadata: Any) -> int:

@@ -12,12 +12,14 @@ from typing import Any
 from geodrift._errors import InputError
 from geodrift.data._documents import Document
 from geodrift.data._fields import kept_fields
+from geodrift.data._identities import identity_of
 from geodrift.data._parquet import read_parquet, spans_of_parquet
 from geodrift.data._records import Record, open_text, read_csv, read_jsonl
 from geodrift.data._spans import BYTES_A_PART, Span, can_be_cut, spans_of_csv, spans_of_lines
 from geodrift.data._stores import files_behind, is_url, open_file, state_of
 
 _FILES_A_SOURCE = 1000
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstandard
 _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -112,11 +114,17 @@ def parts_of(source: Source) -> list[Source]:
     return [replace(source, span=span) for span in spans] if len(spans) > 1 else [source]
 
 
-def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
+def read_identified(
+    source: Source, no_id: Callable[[], object] = lambda: None
+) -> Iterator[tuple[str, Document]]:
     """Read the texts of a source, in order, each with who its document is.
 
+    Args:
+        source: The source.
+        no_id: Is called for each record with a value of "id" that is none, which is left out.
+
     Raises:
-        InputError: As `read_documents`; or a record does not have the field that is named for its id.
+        InputError: As `read_documents`; or a record does not have an id in the field that is named for it.
     """
     for name, record in _records(source, lambda field: _wanted(field, source)):
         if source.kind == "text":
@@ -130,26 +138,14 @@ def read_identified(source: Source) -> Iterator[tuple[str, Document]]:
         if source.kind == "csv":
             # What R writes for a missing value: CSV has none of its own, as the other formats have.
             kept = {field: value for field, value in kept.items() if value != "NA"}
-        yield record.text, Document(_id(name, record, source), where | kept | _kept_text(record, source))
+        identity = identity_of(name, record, source.id_field, no_id)
+        yield record.text, Document(identity, where | kept | _kept_text(record, source))
 
 
 def _kept_text(record: Record, source: Source) -> dict[str, Any]:
     """The beginning of the text, where its field is among those that were asked for by name."""
     asked = source.fields is not None and source.text_field in source.fields
     return kept_fields({source.text_field: record.text}) if asked else {}
-
-
-def _id(name: str, record: Record, source: Source) -> str:
-    """What the record says, or where it stands."""
-    value = record.values.get(source.id_field or "id")
-    plain = isinstance(value, str | int) and not isinstance(value, bool)
-    if source.id_field is not None and not (plain and str(value)):
-        shown = ", ".join(map(str, list(record.values)[:20])) or "none"
-        raise InputError(
-            f"{name}, document {record.number}: no id in field {source.id_field!r} (fields: {shown}); name it"
-            " with --id-field"
-        )
-    return str(value) if plain and str(value) else f"{name}:{record.number}"
 
 
 def _wanted(field: str, source: Source) -> bool:
@@ -178,6 +174,8 @@ def _remedy(error: UnicodeDecodeError) -> str:
     """What to do about bytes that are not text of the encoding that was tried."""
     if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it begins as utf-16 text does: give --encoding utf-16"
+    if error.object.startswith(_COMPRESSED):
+        return "it is compressed: decompress it first"
     if b"\0" in error.object:
         return "it holds what no text does: leave it out, or name the files to read"
     return "give its --encoding"

@@ -43,19 +43,38 @@ def _started(workers: int) -> dict[Connection, Any]:
     context = get_context("spawn")  # threads of JAX do not survive a fork
     # Ctrl-C goes to every process of a terminal: only this one takes it, and ends the others, which inherit
     # what is blocked while they start.
-    resource_tracker.ensure_running()  # its start would unblock it
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    started = {}
-    try:
-        for _ in range(workers):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs,), daemon=True)
-            process.start()
-            theirs.close()
-            started[ours] = process
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with _modules_of_this_process():
+        resource_tracker.ensure_running()  # its start would unblock it
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        started = {}
+        try:
+            for _ in range(workers):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs,), daemon=True)
+                process.start()
+                theirs.close()
+                started[ours] = process
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return started
+
+
+@contextmanager
+def _modules_of_this_process() -> Iterator[None]:
+    """Processes started meanwhile look for no modules in the folder that they are started in.
+
+    `multiprocessing` gives them the path of this one, but only when they have imported what reads it: a
+    user's ``socket.py`` in the folder would be taken for Python's.
+    """
+    name, value = "PYTHONSAFEPATH", os.environ.get("PYTHONSAFEPATH")
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
 
 
 def _map(connections: Iterable[Connection], function: Callable, items: Iterable) -> Iterator[Any]:

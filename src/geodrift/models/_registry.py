@@ -123,7 +123,8 @@ def compare(
         first: A run, or where it is.
         second: Another of the same kind of model.
         documents: Counts of documents that neither was fitted to, to score; None: those that both have set
-            aside.
+            aside. Those that have the words of one that was fitted are left out; where these are most of
+            them, there are no scores.
         top: Words of each pair of components.
         seed: Of what the scores draw.
 

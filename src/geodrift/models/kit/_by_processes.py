@@ -38,11 +38,22 @@ def supervised(
         more = _left(run, began, length)
         if more is None:
             return None
-        worker = [sys.executable, "-m", "geodrift_command", "resume", str(run.path), *more]
+        worker = own_command("resume", str(run.path), *more)
         placed = ["--distributed", "--coordinator", address, "--process-count", str(number)]
         return [[*worker, *placed, "--process-id", str(rank)] for rank in range(number)]
 
     return distributed.supervise(commands, restarts=restarts, quiet=quiet)
+
+
+def own_command(*words: str) -> list[str]:
+    """The command line of geodrift in a process that finds the modules that this one finds, and no others.
+
+    Of itself Python would look for them first in the folder that it is started in, where a user may have a
+    ``numbers.py``.
+    """
+    places = [place for place in sys.path if isinstance(place, str)]
+    begin = f"import sys; sys.path[:] = {places!r}; from geodrift_command import main; main()"
+    return [sys.executable, "-P", "-c", begin, *words]
 
 
 def sampled_by_processes(

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models.kit._comparison import Comparison, comparison
-from geodrift.models.kit._comparison_scores import documents_aside, paired_scores
+from geodrift.models.kit._comparison_scores import documents_aside, new_documents, paired_scores
 from geodrift.models.kit._component_answers import ComponentAnswers
 from geodrift.models.kit._matched_runs import common_words, side_of
 
@@ -28,7 +28,7 @@ def compared(
     Args:
         runs: Two runs of one model.
         answers: Of each.
-        documents: Counts of new documents, or None.
+        documents: Counts of new documents, or None; those that a run was fitted to are not scored.
         top: Words of each pair of components.
         seed: Of what the scores draw.
 
@@ -40,12 +40,14 @@ def compared(
     if len(words) < LEAST_COMMON:
         raise InputError(f"runs {runs[0].path} and {runs[1].path} have {len(words)} words in common")
     first, second = (side_of(*each) for each in zip(runs, answers, (ours, theirs), strict=True))
-    why = ""
+    why, own = "", 0
     if vocabularies[0] != vocabularies[1]:
         documents, why = None, "scores of runs with other words cannot be compared"
     elif documents is None:
         documents, why = documents_aside(*runs)
+    else:
+        documents, why, own = new_documents(runs, sp.csr_matrix(documents))
     scored: tuple[dict[str, Any] | None, str] = (None, why)
     if documents is not None:
         scored = paired_scores(((runs[0], answers[0]), (runs[1], answers[1])), documents, seed)
-    return comparison(first, second, words, top, scored)
+    return comparison(first, second, words, top, (*scored, own))

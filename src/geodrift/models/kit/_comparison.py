@@ -35,6 +35,9 @@ class Comparison:
         scores: Held-out scores of the same documents, with the standard error of the difference; None where
             there are none.
         why_no_scores: Why.
+        fitted_documents: How many of the documents that were given to score have the words of one that a run
+            was fitted to: they are not scored. None where the documents of a run are gone, so that nobody can
+            say.
     """
 
     runs: tuple[str, str]
@@ -48,6 +51,7 @@ class Comparison:
     only_second: list[Lonely]
     scores: dict[str, Any] | None
     why_no_scores: str
+    fitted_documents: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -77,7 +81,11 @@ _LONELY = ("only_first", "only_second")
 
 
 def comparison(
-    first: Side, second: Side, words: list[str], top: int, scored: tuple[dict[str, Any] | None, str]
+    first: Side,
+    second: Side,
+    words: list[str],
+    top: int,
+    scored: tuple[dict[str, Any] | None, str, int | None],
 ) -> Comparison:
     """Two runs of which the common words are known.
 
@@ -86,7 +94,7 @@ def comparison(
         second: The other.
         words: That both have.
         top: Words of a pair that are told.
-        scored: Scores, or why there are none.
+        scored: Scores, or why there are none, and how many documents were not scored since a run has them.
     """
     pairs, threshold = matched_pairs(first, second)
     matched = [_matched(first, second, pair, words, top) for pair in pairs]

@@ -1,5 +1,6 @@
 """Held-out scores of two runs on the same documents, and how far their difference is known."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from jaxtyping import Float
 
 from geodrift.driver import Run
 from geodrift.models.kit._component_answers import ComponentAnswers
+from geodrift.models.kit._fitted_among import fitted_among, mostly
 from geodrift.models.kit._runs import corpus_of
 
 
@@ -26,6 +28,32 @@ def documents_aside(first: Run, second: Run) -> tuple[sp.csr_matrix | None, str]
     if len(left) < 2:
         return None, "the runs have set no two documents aside alike (fit with the same --seed): give some"
     return corpus.rows(left), ""
+
+
+def new_documents(
+    runs: Sequence[Run], documents: sp.csr_matrix
+) -> tuple[sp.csr_matrix | None, str, int | None]:
+    """Documents without those that a run was fitted to, which prefer the run that fits its own the closest.
+
+    Where most of them are such documents there are none to score.
+
+    Args:
+        runs: The runs.
+        documents: Counts, [D, V].
+
+    Returns:
+        The documents to score, or why there are none; and how many were fitted, None where the documents of a
+        run are gone, so that nobody can say.
+    """
+    found = [fitted_among(run, documents) for run in runs]
+    if any(fitted is None for fitted in found):
+        return documents, "", None
+    fitted, has_words = np.any(found, axis=0), documents.getnnz(axis=1) > 0
+    own = int(fitted.sum())
+    if mostly(fitted, has_words):
+        why = f"{own:,} of the {has_words.sum():,} documents were fitted by one of the runs: give new ones"
+        return None, why, own
+    return documents[~fitted] if own else documents, "", own
 
 
 def paired_scores(

@@ -105,5 +105,16 @@ def _scores(told: "Comparison") -> str:
     return (
         f"Held-out log score, the larger the better: first {s['first']:.4f}, second {s['second']:.4f};"
         f" second less first {s['difference']:+.4f}, standard error {s['standard_error']:.4f} over the same"
-        f" {s['documents']:,} documents: {verdict}."
+        f" {s['documents']:,} documents: {verdict}.{_left_out(told.fitted_documents)}"
     )
+
+
+def _left_out(fitted: int | None) -> str:
+    """What is to be said of documents that a run was fitted to."""
+    if fitted is None:
+        return " Whether a run was fitted to some of them nobody can say: its own documents are gone."
+    if not fitted:
+        return ""
+    if fitted == 1:
+        return " One more has the words of one that a run was fitted to, and is left out."
+    return f" {fitted:,} more have the words of documents that a run was fitted to, and are left out."

@@ -12,8 +12,12 @@ from geodrift._errors import InputError
 
 MOST_VALUES = 12  # different numbers or dates that are groups of their own
 MOST_GROUPS = 50
+_LEAST_DIGITS, _MOST_DIGITS = 6, 17  # of the ends of a span; 17 tell all floats apart
 _MONTH = re.compile(r"\d{4}-\d{2}")
-_DAY = re.compile(r"\d{8}")
+# A column of whole numbers with missing values comes as floats, from a file of text as theirs.
+_DAY = re.compile(r"(\d{8})(\.0)?")
+# As programs write them: of codes such as 10_0 or 1e5 Python makes numbers too.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-][0-9]+)?", re.IGNORECASE)
 # Of values that are no dates to us, those that somebody may have meant so: 22.06.2019, 6/22/19, 2013-Q4.
 _DATE_LIKE = re.compile(r"(\d{1,4}[-./ ]\w{1,9}([-./ ]\d{1,4})?|\w{3,9} \d{1,2},? \d{4})([T, ].*)?")
 _FORMS = "dates must have the form 2019-06-22, 2019-06 or 20190622"
@@ -59,10 +63,13 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
     """
     has = np.array([value is not None and value != "" for value in values], bool)
     told = [value for value, there in zip(values, has, strict=True) if there]
-    days = bool(told) and all(_DAY.fullmatch(str(value)) for value in told)
-    numbers = _numbers([f"{value}T00" for value in told]) if days else None
+    digits = [found[1] for value in told if (found := _DAY.fullmatch(str(value)))]
+    numbers = _numbers([f"{day}T00" for day in digits]) if digits and len(digits) == len(told) else None
     days = numbers is not None
-    numbers = _numbers(told) if numbers is None else numbers
+    if days:
+        told = digits
+    else:
+        numbers = _numbers(told)
     different = len(set(map(str, told)))
     if numbers is None and bins is not None:
         raise InputError(
@@ -108,10 +115,9 @@ def _numbers(values: list[Any]) -> Float[np.ndarray, " n"] | None:
 
 def _plain_number(value: Any) -> float | None:
     """A value that is a number, and no date; None of any other."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+    return float(value)
 
 
 def _number(value: Any) -> float | None:
@@ -130,20 +136,26 @@ def _number(value: Any) -> float | None:
     return day.year + (day.replace(tzinfo=None) - begin).total_seconds() / (366 * 86400)
 
 
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 def _spans(
     numbers: Float[np.ndarray, " n"], values: list[Any], bins: int
 ) -> tuple[list[str], Int[np.ndarray, " n"]]:
     """Spans of about as many documents each, and which one each value is in."""
     cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1]))
     _, inner = np.unique(np.searchsorted(cuts, numbers, side="right"), return_inverse=True)
-    names = []
-    for group in range(inner.max(initial=-1) + 1):
-        places = np.flatnonzero(inner == group)
-        ends = (places[numbers[places].argmin()], places[numbers[places].argmax()])
-        first, last = (_short(values[place]) for place in ends)
-        names.append(first if first == last else f"{first} to {last}")
-    return names, inner
+    groups = [np.flatnonzero(inner == group) for group in range(inner.max(initial=-1) + 1)]
+    ends = [
+        place
+        for places in groups
+        for place in (places[numbers[places].argmin()], places[numbers[places].argmax()])
+    ]
+    names = _names([values[place] for place in ends], len(np.unique(numbers[ends])))
+    return [a if a == b else f"{a} to {b}" for a, b in zip(names[::2], names[1::2], strict=True)], inner
+
+
+def _names(values: list[Any], different: int) -> list[str]:
+    """Values of which so many differ, with as few digits as tell these apart."""
+    for digits in range(_LEAST_DIGITS, _MOST_DIGITS + 1):
+        names = [f"{value:.{digits}g}" if isinstance(value, float) else str(value) for value in values]
+        if len(set(names)) >= different:
+            break
+    return names

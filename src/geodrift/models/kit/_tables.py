@@ -5,18 +5,20 @@ from typing import Any
 
 from geodrift._terminal import terminal_width, visible
 
+BESIDE_WORDS, LEAST_ROOM = 44, 12  # characters of a line of `word_table` that are not a word's; of a word's
 # Of `component_lines`.
 LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
 
 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
-    """The lines of a table of words from `leading_words`.
+    """The lines of a table of words from `leading_words`; words are cut that the terminal is too narrow for.
 
     Args:
         words: The most favoured.
         negative: The most avoided, where weights have a sign; None where they have none.
     """
-    width = max([len(visible(entry["word"])) for entry in words + (negative or [])], default=4)
+    longest = max([len(visible(entry["word"])) for entry in words + (negative or [])], default=4)
+    width = min(longest, max(LEAST_ROOM, terminal_width() - BESIDE_WORDS))
     sign = " " if negative is None else "+"
     lines = [f"  {'word':<{width}}   weight   90% interval       P(top 10)"]
     lines += [_row(entry, width, sign) for entry in words]
@@ -120,6 +122,7 @@ def _apart(told: dict[str, Any]) -> list[str]:
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     interval = "-" if entry["low"] is None else f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
     word, size = visible(entry["word"]), 18 if sign == "+" else 16
+    word = word if len(word) <= width else f"{word[: width - 1]}…"
     return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
 
 
