@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
 import geodrift as gd
 from cases import KEY
@@ -116,13 +117,17 @@ def test_probability_of_an_exchange(variance):
 
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("replacement", [True, False])
-def test_an_estimated_variance_keeps_detailed_balance(replacement):
+@pytest.mark.parametrize("skewness", [0.0, 0.6])
+def test_an_estimated_variance_keeps_detailed_balance(replacement, skewness):
     """The probability of an exchange over that of its reverse is e^X, X = 2, over batches with s^2 = 7.
 
-    By s^2 / 2 alone its logarithm is .07 (with replacement) and .12 (without) too small.
+    By s^2 / 2 alone its logarithm is .07 (with replacement) and .12 (without) too small, of skewed data
+    without their correction .31 and .35.
     """
     size, batch_size, count = (2000, 50, 200_000) if replacement else (60, 30, 200_000)
-    data = jax.scipy.stats.norm.ppf((jnp.arange(size) + 0.5) / size)
+    at = (np.arange(size) + 0.5) / size
+    data = jnp.asarray(scipy.stats.pearson3.ppf(at, skewness))
+    data = data - jnp.mean(data)
     finite = 1 if replacement else 1 - batch_size / size
     data = data / jnp.std(data, ddof=1) * jnp.sqrt(7 * batch_size / finite) / size
     estimator = gd.estimators.Minibatch(
@@ -143,7 +148,7 @@ def test_an_estimated_variance_keeps_detailed_balance(replacement):
 
     keys = jax.random.split(KEY)
     (there, error), (back, other) = log_probability(0.0, 1.0, keys[0]), log_probability(1.0, 0.0, keys[1])
-    assert abs(there - back - 2.0) < 0.01 + 4 * float(np.hypot(error, other))
+    assert abs(there - back - 2.0) < 0.02 + 4 * float(np.hypot(error, other))
 
 
 def test_a_run_tells_that_energies_are_too_noisy():

@@ -18,7 +18,7 @@ from geodrift.estimators import Full, Rows
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo
-from geodrift.samplers._penalty import noise_warnings, penalty, too_noisy
+from geodrift.samplers._penalty import EnergyNoise, estimated_noise, noise_warnings, penalty, too_noisy
 from geodrift.samplers._sgfs import SGFS
 from geodrift.schedules import Automatic
 
@@ -61,8 +61,9 @@ class ReplicaExchange(Sampler):
     Invariant law: that of the kernel at each temperature. The exchange adds no bias, if the noise of the
     energies is normal and its variance known. With an estimate, and normal noise, the log ratio of the
     probabilities of an exchange and its reverse is X but for .2% for :math:`s^2 = .1 B` and 1.8% for .25 B;
-    `geodrift.sample` warns where more than 5% of the pairs are beyond that. Skewed noise adds to it: about a
-    third of its third cumulant, :math:`(s^2)^{3/2} / \sqrt{B}` times the skewness of the terms.
+    `geodrift.sample` warns where more than 5% of the pairs are beyond that. Where the data's terms are
+    skewed X is moved by what that does to leading order, about :math:`.27 (s^2)^{3/2} / \sqrt{B}` times their
+    skewness (`estimated_noise`), of which up to a quarter is left.
 
     The `StepInfo` is the first replica's, with the mean probability of the attempted exchanges as
     ``acceptance``, NaN where there was no attempt, and the largest result code of all replicas.
@@ -188,9 +189,11 @@ class ReplicaExchange(Sampler):
         partner = jnp.where(alone, index, partner)
         beta = 1 / self.temperatures
         gap = beta - beta[partner]
-        difference, variance, terms = self._differences(replicas.position, rows, partner)
-        probability = jnp.exp(jnp.minimum(gap * difference - penalty(gap**2 * variance, terms), 0))
-        noisy = jnp.sum(too_noisy(gap**2 * variance, terms) & (index < partner), dtype=jnp.int32)
+        difference, noise = self._differences(replicas.position, rows, partner)
+        variance, terms = gap**2 * noise.variance, noise.terms
+        log_ratio = gap * difference - gap**3 * noise.skewed - penalty(variance, terms)
+        probability = jnp.exp(jnp.minimum(log_ratio, 0))
+        noisy = jnp.sum(too_noisy(variance, terms) & (index < partner), dtype=jnp.int32)
         # Both replicas of a pair compare with the same uniform number.
         uniform = jax.random.uniform(key, index.shape, beta.dtype)[jnp.minimum(index, partner)]
         # NaN compares false, hence rejects.
@@ -207,30 +210,27 @@ class ReplicaExchange(Sampler):
 
     def _differences(
         self, positions: Position, rows: Batch, partner: Int[Array, " replica"]
-    ) -> tuple[Float[Array, " replica"], Float[Array, " replica"], int | None]:
-        """``E_i - E_partner`` of each replica i, its variance, and from how many data that is estimated."""
+    ) -> tuple[Float[Array, " replica"], EnergyNoise]:
+        """``E_i - E_partner`` of each replica i, and its noise."""
         estimator, given = self.estimator, self.difference_variance
-        variance = 0.0 if given is None or isinstance(given, str) else given
+        known = EnergyNoise(0.0 if given is None or isinstance(given, str) else given, 0.0, None)
         if isinstance(estimator, Full):
             energy = -jax.vmap(estimator.value)(positions)
-            return energy - energy[partner], jnp.broadcast_to(variance, energy.shape), None
+            return energy - energy[partner], known
         data = rows.data if isinstance(rows, Rows) else rows
         prior = jax.vmap(estimator.log_prior_at)(positions)
         each = jax.vmap(lambda x: estimator.log_likelihoods(x, data))(positions)
         each = each - each[partner]
         size, batch_size = estimator.data_size, each.shape[1]
         difference = prior[partner] - prior - size * jnp.mean(each, axis=1)
-        estimated = isinstance(given, str)
-        if estimated:
-            if batch_size < 2:
-                raise ValueError(
-                    "difference_variance = 'sample': a batch of 1 has no sample variance; give batches of 2"
-                    " or more data, or the variance"
-                )
-            finite = 1.0 if estimator.replacement else 1.0 - batch_size / size
-            variance = size**2 / batch_size * finite * jnp.var(each, axis=1, ddof=1)
-        terms = batch_size if estimated else None
-        return difference, jnp.broadcast_to(variance, difference.shape), terms
+        if not isinstance(given, str):
+            return difference, known
+        if batch_size < 2:
+            raise ValueError(
+                "difference_variance = 'sample': a batch of 1 has no sample variance; give batches of 2 or"
+                " more data, or the variance"
+            )
+        return difference, estimated_noise(-each, size, estimator.replacement)
 
     def _at(self, temperature: Scalar) -> Sampler:
         """The inner sampler at a temperature."""
