@@ -109,6 +109,9 @@ def test_probability_of_an_exchange(variance):
         variance = 2000**2 / 40 * each.var(ddof=1) * (1 if estimator.replacement else 1 - 40 / 2000)
         s2 = 0.75**2 * variance
         further = s2**2 / (4 * 41) + s2**3 / (3 * 41 * 43)
+        f = 0.0 if estimator.replacement else 40 / 2000
+        k3 = 0.75**3 * 2000**3 / 40**2 * scipy.stats.kstat(each, 3)
+        further += k3 * ((1 - f) * (1 - 2 * f) * 5 - (1 - f) ** 2 * 18) / 48
     exponent = 0.75 * difference - 0.75**2 * variance / 2 - further
     assert noisy == 0
     assert -3 < exponent < -0.1
