@@ -4,8 +4,10 @@ The density of `_mixture_kernel` is then infinite at the faces of the simplex, n
 mass is, some of it at 1e-30; no trajectory follows it there. So two topics i and j divide what they have,
 theta_i + theta_j, anew. Under the prior alone the share of i has the law Beta(alpha_i, alpha_j) whatever
 the sum, and there are two proposals, at random: one from that law, whose Metropolis ratio is that of the
-likelihoods; and a normal step of the share's log odds, of a length between 0.01 and 10 times a standard
-normal, evenly in its logarithm.
+likelihoods; and a step of the share's log odds, even between plus and minus a length that is between 0.02 and
+20, evenly in its logarithm. The first topic is drawn by its weight and the second evenly, so that every
+move has something to divide: a pair is drawn with the probability (theta_i + theta_j) / (K - 1), and after
+the move with the same.
 
 Of the likelihood a move changes v'beta theta, by delta (c_i - c_j), and theta'G theta, by
 delta 2 ((G theta)_i - (G theta)_j) + delta^2 (G_ii + G_jj - 2 G_ij). With G theta kept, a move costs a
@@ -17,12 +19,12 @@ import math
 import numba
 import numpy as np
 
-from geodrift.kernels._random_streams import fill_normal, open_member, uniform
+from geodrift.kernels._random_streams import open_member, uniform
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.kernels._vectors import copy
 
 LEAST = float(np.finfo(np.float32).tiny)  # of a mixture: chains store them in single precision
-LOG_LEAST_STEP, LOG_MOST_STEP = math.log(0.01), math.log(10.0)
+LOG_LEAST_STEP, LOG_MOST_STEP = math.log(0.02), math.log(20.0)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -39,27 +41,12 @@ def _share_of_prior(first: float, second: float, stream: np.uint64) -> tuple[flo
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_ratio_of_prior(
-    log_odds: float, moved: float, first: float, second: float, from_prior: bool
-) -> float:
-    """Log ratio of the prior's densities of a share over that of the proposals.
-
-    The density of log odds x is sigma(x)^first sigma(-x)^second. What is proposed from the prior is from
-    Beta(min(first, 1), min(second, 1)).
-    """
-    if from_prior:
-        first, second = first - min(first, 1.0), second - min(second, 1.0)
-        if first == 0.0 and second == 0.0:
-            return 0.0
-    return first * (_log_share(moved) - _log_share(log_odds)) + second * (
-        _log_share(-moved) - _log_share(-log_odds)
-    )
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _log_share(log_odds: float) -> float:
-    """Log of the share with such log odds."""
-    return -math.log1p(math.exp(-log_odds)) if log_odds > 0.0 else log_odds - math.log1p(math.exp(log_odds))
+def _divided(total: float, log_odds: float) -> tuple[float, float]:
+    """Two weights of a sum with such log odds of the first."""
+    smaller = math.exp(-abs(log_odds))
+    larger = total / (1.0 + smaller)
+    first, second = (larger, smaller * larger) if log_odds > 0.0 else (smaller * larger, larger)
+    return max(first, LEAST), max(second, LEAST)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -76,16 +63,31 @@ def _topic_by_weight(theta: np.ndarray, stream: np.uint64) -> tuple[int, np.uint
 
 @numba.njit(cache=True, error_model="numpy")
 def _proposed(
-    log_odds: float, first: float, second: float, normal: np.ndarray, stream: np.uint64
-) -> tuple[float, bool, np.uint64]:
-    """The share's new log odds, whether they are from the prior, and the stream after the draws."""
+    one: float, other: float, first: float, second: float, stream: np.uint64
+) -> tuple[float, float, float, np.uint64]:
+    """New weights of two topics that had ``one`` and ``other``, under the prior's ``first`` and ``second``.
+
+    Returns:
+        The weights, the log ratio of the prior's densities over that of the proposals, and the stream after
+        the draws. The density of log odds is that of the shares to the powers ``first`` and ``second``; what
+        is proposed from the prior is from Beta(min(first, 1), min(second, 1)).
+    """
+    total = one + other
     chance, stream = uniform(stream)
     if chance < 0.5:
-        moved, stream = _share_of_prior(min(first, 1.0), min(second, 1.0), stream)
-        return moved, True, stream
-    stream = fill_normal(normal, stream)
-    step = math.exp(LOG_LEAST_STEP + 2.0 * (chance - 0.5) * (LOG_MOST_STEP - LOG_LEAST_STEP))
-    return log_odds + step * normal[0], False, stream
+        log_odds, stream = _share_of_prior(min(first, 1.0), min(second, 1.0), stream)
+        first, second = first - min(first, 1.0), second - min(second, 1.0)
+    else:
+        along, stream = uniform(stream)
+        length = math.exp(LOG_LEAST_STEP + 2.0 * (chance - 0.5) * (LOG_MOST_STEP - LOG_LEAST_STEP))
+        log_odds = math.log(one / other) + length * (2.0 * along - 1.0)
+    new_one, new_other = _divided(total, log_odds)
+    log_ratio = 0.0
+    if first > 0.0:
+        log_ratio += first * math.log(new_one / one)
+    if second > 0.0:
+        log_ratio += second * math.log(new_other / other)
+    return new_one, new_other, log_ratio, stream
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -104,7 +106,7 @@ def _move_shares(
     Returns:
         The mean acceptance probability and the stream after the moves.
     """
-    size, normal = theta.shape[0], np.empty(1)
+    size = theta.shape[0]
     from_gram[:] = 0.0
     for k in range(size):
         for i in range(size):
@@ -113,27 +115,25 @@ def _move_shares(
     for i in range(size):
         dot += projection[i] * theta[i]
         squared += from_gram[i] * theta[i]
+    cosine = dot / math.sqrt(squared)
     for _ in range(num_moves):
         i, stream = _topic_by_weight(theta, stream)
         chance, stream = uniform(stream)
         j = min(int(chance * (size - 1)), size - 2)
         j += j >= i
-        total, log_odds = theta[i] + theta[j], math.log(theta[i] / theta[j])
-        moved, from_prior, stream = _proposed(log_odds, prior[i], prior[j], normal, stream)
-        new_i = max(total / (1.0 + math.exp(-moved)), LEAST)
-        new_j = max(total / (1.0 + math.exp(moved)), LEAST)
+        new_i, new_j, log_ratio, stream = _proposed(theta[i], theta[j], prior[i], prior[j], stream)
         delta = 0.5 * ((new_i - theta[i]) - (new_j - theta[j]))
         new_dot = dot + delta * (projection[i] - projection[j])
         new_squared = squared + delta * (
             2.0 * (from_gram[i] - from_gram[j]) + delta * (gram[i, i] + gram[j, j] - 2.0 * gram[i, j])
         )
-        log_ratio = concentration * (new_dot / math.sqrt(new_squared) - dot / math.sqrt(squared))
-        log_ratio += _log_ratio_of_prior(log_odds, moved, prior[i], prior[j], from_prior)
+        new_cosine = new_dot / math.sqrt(new_squared)
+        log_ratio += concentration * (new_cosine - cosine)
         accept = math.exp(min(0.0, log_ratio)) if log_ratio == log_ratio else 0.0  # NaN is a rejection
         acceptance += accept / num_moves
         chance, stream = uniform(stream)
         if chance < accept:
-            theta[i], theta[j], dot, squared = new_i, new_j, new_dot, new_squared
+            theta[i], theta[j], dot, squared, cosine = new_i, new_j, new_dot, new_squared, new_cosine
             for k in range(size):
                 from_gram[k] += delta * (gram[i, k] - gram[j, k])
     return acceptance, stream
