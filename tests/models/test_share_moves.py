@@ -6,35 +6,16 @@ import scipy.sparse as sp
 from scipy.stats import beta, norm
 
 from geodrift.distributions import host_log_normaliser
-from geodrift.kernels._streams import SAM_MIXTURES
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture import Chain, Settings
-from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler
 from geodrift.models.spherical_admixture.documents._mixtures import mixture_draws
 from geodrift.models.spherical_admixture.documents._share_kernel import draw_mixtures_by_shares
 from geodrift.models.spherical_admixture.evaluation._annealing import annealed_log_perplexity
 from geodrift.models.spherical_admixture.sampler._stochastic_move import StochasticMove
 from models.sam_problem import SETTINGS
+from models.test_mixtures import NUM_DOCUMENTS, THREE, draws_of
 
-# Independent chains of one document give a Monte Carlo error that needs no autocorrelation.
-NUM_DOCUMENTS = 4000
-PROJECTION = np.array([0.7, 0.5, -0.1])
-GRAM = np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1], [-0.2, 0.1, 1.0]])
-
-
-def draws_of(concentration, prior, transitions=30):
-    """One draw of each document, from a start in the middle of the simplex."""
-    sampler = MixtureSampler(concentration, prior, 10, transitions, 1, SAM_MIXTURES, seed=3, chain=0)
-    draws, _ = sampler.draw(
-        np.full((NUM_DOCUMENTS, 3), 1 / 3),
-        np.full(NUM_DOCUMENTS, 0.04),
-        np.tile(PROJECTION, (NUM_DOCUMENTS, 1)),
-        GRAM,
-        np.arange(NUM_DOCUMENTS),
-        step=0,
-        adaptation=0.0,
-    )
-    return draws[:, 0]
+PROJECTION, GRAM = THREE
 
 
 def told(theta):
@@ -61,7 +42,8 @@ def exact(concentration, prior, resolution=800):
 )
 def test_moments_and_tails_against_quadrature(concentration, prior):
     prior = np.array(prior)
-    draws, expected = told(draws_of(concentration, prior)), exact(concentration, prior)
+    draws = told(draws_of(*THREE, concentration, prior, transitions=30))
+    expected = exact(concentration, prior)
     errors = np.maximum(draws.std(axis=0), 1 / NUM_DOCUMENTS) / np.sqrt(NUM_DOCUMENTS)
     # 12 comparisons in each of 6 cases: 1% for all together; the midpoint rule is right to 5e-4.
     off = np.maximum(np.abs(draws.mean(axis=0) - expected) - 5e-4, 0)
@@ -71,7 +53,7 @@ def test_moments_and_tails_against_quadrature(concentration, prior):
 def test_threads_do_not_change_a_bit(monkeypatch):
     def draws(form):
         monkeypatch.setattr(draw_mixtures_by_shares, "worth_threads", np.inf if form == "one" else 0)
-        return draws_of(30.0, np.full(3, 0.2), transitions=3)
+        return draws_of(*THREE, 30.0, np.full(3, 0.2), transitions=3)
 
     np.testing.assert_array_equal(draws("one"), draws("many"))
 

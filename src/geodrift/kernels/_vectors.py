@@ -23,6 +23,16 @@ def add(factor: float, source: np.ndarray, target: np.ndarray) -> None:
 
 
 @numba.njit(cache=True, error_model="numpy")
+def copy_as_shares(source: np.ndarray, target: np.ndarray) -> None:
+    """Write ``source`` over its sum to the first entries of ``target``."""
+    total = 0.0
+    for i in range(source.shape[0]):
+        total += source[i]
+    for i in range(source.shape[0]):
+        target[i] = source[i] / total
+
+
+@numba.njit(cache=True, error_model="numpy")
 def sum_of_rows(rows: np.ndarray) -> np.ndarray:
     """The sum of all rows, float64; of `rows.sum(axis=0)` the text of an error about the axis is compiled."""
     total = np.zeros(rows.shape[1])

@@ -15,7 +15,8 @@ class EnergyNoise(NamedTuple):
     """The noise of differences of energies, of each replica or of all."""
 
     variance: Float[Array, " replica"] | float
-    skewed: Float[Array, " replica"] | float  # how far skewness moves them in effect
+    # How much too large skewed data make a log ratio in effect, for inverse temperatures that differ by 1.
+    skewed: Float[Array, " replica"] | float
     terms: int | None  # from how many data it is estimated; None: it is known
 
 

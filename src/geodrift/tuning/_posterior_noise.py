@@ -27,9 +27,8 @@ from geodrift.tuning._pilot_data import PilotData
 LEAST_POSITIONS, MOST_POSITIONS = 8, 32
 ROWS, OF_A_NUMBER = 2048, 4  # at a position at least, and for each dimension
 MOST_FLOATS = 2**23  # of all gradients
-MOST_SCATTER = (
-    0.2  # of a batch's estimate of V, relative standard deviation: beyond it the mean takes its place
-)
+# Of a batch's estimate of V, its relative standard deviation: beyond it the mean takes its place.
+MOST_SCATTER = 0.2
 SCATTER_PLACES = 3  # where it is measured
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from geodrift.kernels._random_streams import fill_normal, open_member, uniform
 from geodrift.kernels._two_forms import TwoForms
-from geodrift.kernels._vectors import copy
+from geodrift.kernels._vectors import copy, copy_as_shares
 
 TARGET_ACCEPTANCE = 0.8
 # Each trajectory's step is uniform on step * [1 - jitter, 1 + jitter], so that none returns to its start for
@@ -204,11 +204,7 @@ def _draw_mixtures(
                 step_sizes[s] *= math.exp(adaptation * (accept - TARGET_ACCEPTANCE))
             if n >= burn_in:
                 copy(theta, draws[s, n - burn_in])
-        total = 0.0
-        for i in range(size):
-            total += theta[i]
-        for i in range(size):
-            mixtures[s, i] = theta[i] / total
+        copy_as_shares(theta, mixtures[s])
     return acceptance
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from geodrift.kernels._random_streams import open_member, uniform
 from geodrift.kernels._two_forms import TwoForms
-from geodrift.kernels._vectors import copy
+from geodrift.kernels._vectors import copy, copy_as_shares
 
 LEAST = float(np.finfo(np.float32).tiny)  # of a mixture: chains store them in single precision
 LOG_LEAST_STEP, LOG_MOST_STEP = math.log(0.02), math.log(20.0)
@@ -168,11 +168,7 @@ def _draw_mixtures_by_shares(
             acceptance[s] += rate / (burn_in + num_draws)
             if n >= burn_in:
                 copy(theta, draws[s, n - burn_in])
-        total = 0.0
-        for i in range(size):
-            total += theta[i]
-        for i in range(size):
-            mixtures[s, i] = theta[i] / total
+        copy_as_shares(theta, mixtures[s])
     return acceptance
 
 
