@@ -85,6 +85,7 @@ def test_two_topics_of_one_run_that_are_one_in_the_other_are_named(runs):
     assert "together" in str(found) or "it is topic" in str(found)
 
 
+@pytest.mark.usefixtures("unchecked_types")  # its runs are stand-ins
 def test_one_of_two_that_are_alike_is_told_as_such_and_no_cosine_contradicts_the_threshold():
     """A theme that the second run has twice: the pair takes one of the two, and the other is not new."""
 

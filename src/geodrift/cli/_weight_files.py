@@ -139,5 +139,5 @@ def _long(blocks: Iterable[tuple[list[Document], Weights]], form: Form) -> Itera
             yield [documents[place].id, label, *called, *map(_shown, (mean, *ends))]
 
 
-def _shown(value: float) -> str:
+def _shown(value: np.floating) -> str:
     return "" if np.isnan(value) else f"{value:.6g}"

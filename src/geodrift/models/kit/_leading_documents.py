@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from geodrift.data import Corpus, VectorSource
 from geodrift.driver import Run
@@ -13,6 +13,9 @@ from geodrift.models.kit._documents_looked_at import documents_looked_at
 from geodrift.models.kit._model import Model
 
 WORDS = 6  # of a component that are told
+
+# Numbers of documents and their weights, of as many documents as there happen to be.
+_Numbered = tuple[Int[np.ndarray, " _"], dict[str, Float[np.ndarray, "_ K"]]]
 
 
 def leading_documents(
@@ -45,7 +48,7 @@ def leading_documents(
     numbers = documents_looked_at(corpus.num_documents, most, seed)
     progress(0, len(numbers), "reading the draws")
     parts = model.answers().summarise(run, WORDS).parts
-    kept: tuple[Int[np.ndarray, " M"], Weights] | None = None
+    kept: _Numbered | None = None
     done = 0
     for some, weights in weight_blocks(run, model, corpus, numbers, seed=seed, fitted=True):
         kept = _leading(kept, (some, weights), top)
@@ -54,9 +57,7 @@ def leading_documents(
     return [] if kept is None else [_told(part, *kept, corpus, top, title, model) for part in parts]
 
 
-def _leading(
-    before: tuple[Int[np.ndarray, " M"], Weights] | None, new: tuple[Int[np.ndarray, " B"], Weights], top: int
-) -> tuple[Int[np.ndarray, " M"], Weights]:
+def _leading(before: _Numbered | None, new: _Numbered, top: int) -> _Numbered:
     """Those of two sets of documents that lead in any component."""
     if before is not None:
         new = (
