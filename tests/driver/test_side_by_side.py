@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from fake import CountingChain
+from threadpoolctl import threadpool_info
 
 from geodrift import Result, SamplingError
 from geodrift.data import Corpus
@@ -15,17 +16,28 @@ from geodrift.driver import Length, plan_of, sampled
 from geodrift.driver._loop import Loop
 from geodrift.driver._side_by_side import SideBySide
 from geodrift.driver._timing import steps_in
+from geodrift.kernels._blas import one_blas_thread
+from geodrift.models import dirichlet_process_mixture as dpm
 from geodrift.models import hierarchical_dirichlet_process as hdp
 from geodrift.models import latent_dirichlet_allocation as lda
+from geodrift.models import spherical_admixture as sam
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import seat_rows
+from geodrift.models.spherical_admixture.documents._shear_kernel import make_moves
+from geodrift.models.von_mises_fisher_mixture import Settings as DirectionSettings
+from geodrift.models.von_mises_fisher_mixture._assignment_kernel import redraw_block
+from geodrift.models.von_mises_fisher_mixture._chain import Chain as DirectionChain
+from geodrift.models.von_mises_fisher_mixture._dense_kernel import redraw_dense
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._scan_kernel import restricted_scan
 
 
 class StepsChain(CountingChain):
     """Each step calls a function."""
 
-    beside_others = True
+    threads_of_a_step = 4
 
-    def __init__(self, step) -> None:
-        self.of_a_step = step
+    def __init__(self, step, threads=4) -> None:
+        self.of_a_step, self.threads_of_a_step = step, threads
 
     def step(self) -> None:
         self.of_a_step()
@@ -47,21 +59,32 @@ def threads(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("chains", "cores", "number"),
-    [(4, 2, 2), (4, 16, 4), (4, 6, 2), (3, 2, 1), (3, 3, 3), (6, 4, 2), (4, 1, 1), (1, 8, 1)],
+    ("chains", "cores", "work", "number"),
+    [
+        (4, 2, 4, 2),
+        (4, 16, 4, 4),
+        (4, 6, 4, 2),
+        (4, 10, 4, 4),
+        (3, 2, 4, 1),
+        (3, 3, 4, 3),
+        (6, 4, 4, 2),
+        (4, 1, 4, 1),
+        (1, 8, 4, 1),
+        (4, 2, 1, 2),
+        (4, 6, 1, 4),
+        (6, 4, 1, 3),
+    ],
 )
-def test_no_chain_is_left_over_and_no_thread(threads, chains, cores, number):
+def test_no_chain_is_left_over_and_most_threads_have_work(threads, chains, cores, work, number):
     threads(cores)
-    assert SideBySide([StepsChain(None)] * chains).number == number
+    assert SideBySide([StepsChain(None, work)] * chains).number == number
 
 
 def test_they_take_turns_where_threads_could_end_the_process_or_one_chain_may_not(threads):
     threads(2, "workqueue")
     assert SideBySide([StepsChain(None)] * 2).number == 1
     threads(2)
-    alone = StepsChain(None)
-    alone.beside_others = False
-    assert SideBySide([StepsChain(None), alone]).number == 1
+    assert SideBySide([StepsChain(None), StepsChain(None, threads=0)]).number == 1
 
 
 def test_steps_are_at_the_same_time(threads):
@@ -116,17 +139,61 @@ def test_an_error_is_raised_when_the_others_have_ended(threads):
     assert ended == [1]
 
 
-@pytest.mark.parametrize("model", [lda, hdp])
-def test_draws_are_those_of_chains_in_turn(model, threads):
+@pytest.mark.parametrize("kernel", [seat_rows, redraw_block, redraw_dense, restricted_scan, make_moves])
+def test_kernels_of_steps_do_not_hold_the_lock(kernel):
+    assert kernel.targetoptions["nogil"]
+
+
+def threads_of_blas():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_the_blas_has_one_thread_whatever_other_threads_ask_of_it_and_then_as_many_as_before(threads):
+    threads(2)
+    before, meet = threads_of_blas(), threading.Barrier(2, timeout=60)
+
+    def ask(chain):
+        with one_blas_thread():
+            meet.wait()
+        meet.wait()
+        return threads_of_blas()
+
+    chains = [StepsChain(None)] * 2
+    with SideBySide(chains) as beside:
+        assert beside.each(ask, chains) == [{1}, {1}]
+    assert threads_of_blas() == before
+    with SideBySide([StepsChain(None, threads=0)]):
+        assert threads_of_blas() == before
+
+
+def directions(sparse):
+    def chain(corpus, settings, **names):
+        counts = corpus.matrix()
+        return DirectionChain(rows_of(counts if sparse else counts.toarray(), True), settings, **names)
+
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("make", "settings"),
+    [
+        (lda.Chain, lda.Settings(batch_size=50, n_topics=4)),
+        (hdp.Chain, hdp.Settings(batch_size=50)),
+        (dpm.Chain, dpm.Settings(batch_size=50)),
+        (sam.Chain, sam.Settings(batch_size=50, n_topics=4)),
+        (directions(sparse=False), DirectionSettings(batch_size=50, n_clusters="auto")),
+        (directions(sparse=True), DirectionSettings(batch_size=50, n_clusters=5)),
+    ],
+    ids=["lda", "hdp", "dpm", "sam", "vmf", "vmf sparse"],
+)
+def test_draws_are_those_of_chains_in_turn(make, settings, threads):
     rng = np.random.default_rng(0)
     counts = sp.csr_matrix(rng.poisson(0.3, (400, 90)))
-    made = {"n_topics": 4} if model is lda else {}
     found = []
     for number in (1, 2):
         threads(number)
         corpus = Corpus.from_matrix(counts)
-        settings = model.Settings(batch_size=50, **made)
-        chains = [model.Chain(corpus, settings, seed=1, chain=chain) for chain in range(4)]
+        chains = [make(corpus, settings, seed=1, chain=chain) for chain in range(4)]
         assert SideBySide(chains).number == number
         found.append(sampled(chains, 60))
     assert found[0].keys() == found[1].keys()

@@ -72,7 +72,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatc
         chain = chain_of(problem.COUNTS, steps, number=number, n_topics=2, batch_size=2,
                          warm_up_fraction=share, **PRIORS)  # fmt: skip
         assert isinstance(chain.move, GibbsOnDevice)
-        assert not chain.beside_others
+        assert chain.threads_of_a_step == 0
         chain.move.annealing = Annealing(5.0, 3.0) if annealed else Annealing()
         kept = []
         while chain.count < steps:

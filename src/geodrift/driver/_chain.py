@@ -90,9 +90,12 @@ class Chain(abc.ABC):
         """See the class."""
 
     @property
-    def beside_others(self) -> bool:
-        """Whether it may take steps while other chains take theirs, in other threads of the process."""
-        return False
+    def threads_of_a_step(self) -> int:
+        """Threads for which a step has work, while other chains take theirs in other threads of the process.
+
+        0: chains take their steps in turn.
+        """
+        return 0
 
     @abc.abstractmethod
     def begin(self, plan: Plan) -> None:

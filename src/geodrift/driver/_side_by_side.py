@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TypeVar
 
 from geodrift.driver._chain import Chain
+from geodrift.kernels._blas import one_blas_thread
 
 # With numba's own threading layer two parallel kernels at the same time end the process.
 SAFE_LAYERS = {"omp", "tbb"}
@@ -18,7 +20,8 @@ class SideBySide:
     """Calls a function for several chains at the same time; no draw depends on it.
 
     The threads of one step wait for one another, and there is not always work for all of them; chains do not
-    wait.
+    wait. Meanwhile the BLAS has one thread, also where such chains take turns: so many chains or cores there
+    are, a chain's draws are the same.
 
     Args:
         chains: Of a run.
@@ -29,9 +32,13 @@ class SideBySide:
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.number = _at_a_time(chains)
+        self._may_be_beside = all(chain.threads_of_a_step for chain in chains)
         self._pool: ThreadPoolExecutor | None = None
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
+        if self._may_be_beside:
+            self._held.enter_context(one_blas_thread())
         if self.number > 1:
             import numba
 
@@ -44,6 +51,7 @@ class SideBySide:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+        self._held.close()
 
     def each(self, call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """What the function returns for each item; side by side an error is raised when all calls ended."""
@@ -55,8 +63,9 @@ class SideBySide:
 
 
 def _at_a_time(chains: Sequence[Chain]) -> int:
-    """The largest number that leaves no chain over, and no thread."""
-    if len(chains) < 2 or not all(chain.beside_others for chain in chains):
+    """The number that leaves no chain over and has work for the most threads; of several the largest."""
+    work = min((chain.threads_of_a_step for chain in chains), default=0)
+    if len(chains) < 2 or not work:
         return 1
     # Imported here: that takes a second, and what is read of a run needs no threads.
     import numba
@@ -67,5 +76,5 @@ def _at_a_time(chains: Sequence[Chain]) -> int:
     threads = numba.get_num_threads()
     if numba.threading_layer() not in SAFE_LAYERS:
         return 1
-    whole = [n for n in range(1, len(chains) + 1) if len(chains) % n == 0 and threads % n == 0]
-    return max(whole)
+    whole = [n for n in range(1, min(len(chains), threads) + 1) if len(chains) % n == 0]
+    return max(whole, key=lambda n: (n * min(threads // n, work), n))

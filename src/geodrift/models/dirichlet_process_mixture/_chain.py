@@ -70,6 +70,11 @@ class Chain(ModelChain):
         self.score = None if held_out is None else HeldOutScore("held_out_nats", lambda: self._nats(held_out))
 
     @property
+    def threads_of_a_step(self) -> int:
+        """See `ClusterMove.threads_of_a_step`."""
+        return self.move.threads_of_a_step
+
+    @property
     def variables(self) -> dict[str, Variable]:
         """Clusters, of which there are as many as a draw has, and numbers that no order of them changes."""
         size, num_words = self.settings.given, self.source.num_words

@@ -33,6 +33,11 @@ class ClusterMove(abc.ABC):
     concentration: float  # alpha
     assignments: Int[np.ndarray, " D"]  # of every row, int32; -1 where it has none yet
 
+    @property
+    def threads_of_a_step(self) -> int:
+        """See `Chain.threads_of_a_step`."""
+        return 0
+
     @abc.abstractmethod
     def rows_of_pass(self, number: int) -> int:
         """How many rows, the first of a random order, pass ``number`` goes over."""

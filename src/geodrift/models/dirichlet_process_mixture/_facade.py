@@ -47,7 +47,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
             least 400.
         n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
             not divide the steps.
-        n_chains: Chains, run one after the other.
+        n_chains: Chains, which take steps side by side where there are cores for it.
         random_state: Seed, or a `numpy.random.RandomState`.
         processes: How many processes of this machine take the steps of `fit`, with the same draws for any
             number of them at one ``cluster_groups``; None: this one.

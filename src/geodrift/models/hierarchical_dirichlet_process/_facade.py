@@ -49,7 +49,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
             least 1,000.
         n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
             not divide the steps.
-        n_chains: Chains, run one after the other.
+        n_chains: Chains, which take steps side by side where there are cores for it.
         random_state: Seed, or a `numpy.random.RandomState`.
         verbose: Above 0, `fit` shows its progress on stderr.
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
-from threadpoolctl import threadpool_limits
 
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.kit._alignment import (
     Directions,
     common_order,
@@ -82,7 +82,7 @@ def agreement(
     """
     # The products are small: several threads, which wait for each other, would take ten times as long where
     # other processes work.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         return _agreement(draws, directions)
 
 

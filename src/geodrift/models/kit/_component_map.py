@@ -8,8 +8,8 @@ two axes: how its places scatter says how far a place is known.
 
 import numpy as np
 from jaxtyping import Float
-from threadpoolctl import threadpool_limits
 
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.kit._agreement import LEAST_COSINE, Agreement
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._next_draw import next_draw_intervals
@@ -30,7 +30,7 @@ def component_map(draws: Float[np.ndarray, "C N K V"], agreed: Agreement, signed
         agreed: How far the chains agree.
         signed: Whether components are unit vectors.
     """
-    with threadpool_limits(1, "blas"):  # see `agreement`
+    with one_blas_thread():  # see `agreement`
         return _map(draws, agreed, signed)
 
 

@@ -60,7 +60,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         n_steps: Steps of each chain in `fit`, warm-up included; None: those of 200 passes over the documents,
             and at least 400.
         n_draws: Stored draws of each chain, at most.
-        n_chains: Chains of `fit`, run one after the other.
+        n_chains: Chains of `fit`, which take steps side by side where there are cores for it.
         total_documents: For `partial_fit`: documents that the stream will have, where that is known; without
             it the posterior is that of the documents which have come.
         random_state: Seed, or a `numpy.random.RandomState`.

@@ -61,9 +61,9 @@ class MinibatchChain(ModelChain, abc.ABC):
         self.score = HeldOutScore("held_out_perplexity", self._held_out_perplexity)
 
     @property
-    def beside_others(self) -> bool:
-        """See `TopicMove.beside_others`."""
-        return self.move.beside_others
+    def threads_of_a_step(self) -> int:
+        """See `TopicMove.threads_of_a_step`."""
+        return self.move.threads_of_a_step
 
     @abc.abstractmethod
     def _move(self) -> TopicMove:

@@ -19,7 +19,11 @@ class TopicMove(abc.ABC):
 
     settings: Settings
     batch_size: int  # documents of a step, at most those of the corpus
-    beside_others: bool = False  # see `Chain.beside_others`
+
+    @property
+    def threads_of_a_step(self) -> int:
+        """See `Chain.threads_of_a_step`."""
+        return 0
 
     @property
     def document_prior(self) -> Float[np.ndarray, " K"]:

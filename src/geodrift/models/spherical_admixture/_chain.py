@@ -99,6 +99,11 @@ class Chain(ModelChain):
         self.move.compile(self.latents, topics)
 
     @property
+    def threads_of_a_step(self) -> int:
+        """One, and more of its parts. Processes and devices have one chain at a time."""
+        return int(self.team.size == 1 and not _device.in_jax())
+
+    @property
     def variables(self) -> dict[str, Variable]:
         """Topics, their mean shares of the documents, and how far documents differ in their shares."""
         shape = (self.settings.n_topics, self.source.num_words)

@@ -134,7 +134,7 @@ def _put(i, k, sign, sums, law, block):
     refresh(k, sums, law)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def redraw_block(rows, z, sums, law, block, family, scores, bounds, moved_from):
     """Redraw the assignments of a block of rows, one after the other.
 

@@ -91,6 +91,11 @@ class Chain(ModelChain):
         self.score = None if held_out is None else HeldOutScore("held_out_nats", lambda: self._nats(held_out))
 
     @property
+    def threads_of_a_step(self) -> int:
+        """One: rows are redrawn one after the other. Processes and devices have one chain at a time."""
+        return int(self.team.size == 1 and self.device is None)
+
+    @property
     def variables(self) -> dict[str, Variable]:
         """The parameters of every cluster, and the assignments of all rows."""
         number = None if self.settings.inferred else int(self.settings.n_clusters)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._component_size import component_size
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.models.von_mises_fisher_mixture._places import with_every_draw
-from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows
 
 
 def cluster_parts(
@@ -63,7 +64,7 @@ def mean_directions(ordered: Mapping[str, np.ndarray], agreed: Agreement) -> Flo
 def nearest_rows(rows: Rows, directions: Float[np.ndarray, "P d"], top: int) -> list[list[dict[str, Any]]]:
     """Of each cluster the rows of largest cosine with its direction: ``{"row", "cosine"}``."""
     kept = np.zeros((0, len(directions))), np.zeros((0, len(directions)), np.int64)
-    with one_thread():
+    with one_blas_thread():
         for start in range(0, rows.number, AT_ONCE):
             numbers = np.arange(start, min(start + AT_ONCE, rows.number))
             cosines = rows.products(numbers, np.ascontiguousarray(directions.T))

@@ -19,7 +19,7 @@ _GRID = 24
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def mode_and_scale(count, square, along, r0_square, median, shape, largest, top, steps, u, w):
     """Mode and standard deviation of log kappa given one cluster, and the log integral of `log_target`."""
     one = np.zeros(1, np.int64)
@@ -58,7 +58,7 @@ def mode_and_scale(count, square, along, r0_square, median, shape, largest, top,
     return mode, scale, peak + math.log(scale) + 0.5 * math.log(2.0 * math.pi)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _scores(counts, squares, along, constant, r0_square, median, shape, largest, top, steps, u, w):
     found = np.zeros(len(counts))
     for k in range(len(counts)):

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
 from geodrift.distributions._host_sample import host_sample
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._concentrations import draw_concentrations
@@ -21,7 +22,7 @@ from geodrift.models.von_mises_fisher_mixture._conditional import KEPT, Law, Sum
 from geodrift.models.von_mises_fisher_mixture._held_resultants import HeldResultants
 from geodrift.models.von_mises_fisher_mixture._log_joint import log_joint
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
-from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, BLOCK, SPARSE_BLOCK, Rows
 
 TRANSITIONS = 2  # of the slice sampler at a step
 SPARE = max(BLOCK, SPARSE_BLOCK)  # room for new clusters
@@ -176,7 +177,7 @@ class CollapsedGibbs(HeldResultants):
         done = moved = 0
         while done < len(numbers):
             some, r0 = numbers[done:], self.prior.r0
-            with one_thread():
+            with one_blas_thread():
                 drawn, went = self.rows.redraw(
                     some, self.z, self.sums, self.resultants, law, r0, fresh[done:], assigned
                 )

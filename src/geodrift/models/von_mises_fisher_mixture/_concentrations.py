@@ -131,7 +131,7 @@ def _slice(
             return v, stream
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_concentrations(
     kappa, log_c_kappa, counts, squares, along, r0_square, shared, transitions, dim, median, shape, largest,
     top, steps, u, w, family,

@@ -8,7 +8,7 @@ from geodrift.models.von_mises_fisher_mixture._assignment_kernel import redraw_b
 from geodrift.models.von_mises_fisher_mixture._conditional import STAYED, Block
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, moved):
     """Redraw rows [S, d] in blocks of ``size``; returns how many were: fewer where there is no room left.
 

@@ -10,7 +10,7 @@ from geodrift.distributions._compiled import log_normaliser_of_square
 _NEGLIGIBLE = 45.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def add_log_densities(scores, dots, kappa, squares, top, steps, u, w):  # fmt: skip
     """Add log c(|t|) - log c(|t + kappa x|) to scores.
 

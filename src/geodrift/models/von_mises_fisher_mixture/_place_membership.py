@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._found_draws import draws_found, ends_over, mean_over
 from geodrift.models.kit._places import spaced
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
-from geodrift.models.von_mises_fisher_mixture._rows import Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
 NUMBERS_AT_ONCE = 2**23  # probabilities that are held in memory at once
@@ -69,7 +70,7 @@ def place_membership(rows: Rows, places: Places) -> dict[str, Float[np.ndarray, 
     columns = places.numbers.shape[1] + places.rest + places.outside
     out = {name: np.empty((rows.number, columns), np.float32) for name in ("mean", "low", "high")}
     block = max(1, NUMBERS_AT_ONCE // (len(places.draws) * columns))
-    with one_thread():
+    with one_blas_thread():
         for start in range(0, rows.number, block):
             numbers = np.arange(start, min(start + block, rows.number))
             found = np.stack(

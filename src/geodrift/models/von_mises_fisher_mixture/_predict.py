@@ -19,9 +19,10 @@ from scipy.special import logsumexp
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
 from geodrift.distributions._host_sample import host_sample
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.von_mises_fisher_mixture._density_kernel import add_log_densities
 from geodrift.models.von_mises_fisher_mixture._parameters import Parameters
-from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows
 
 
 class Draw(NamedTuple):
@@ -94,7 +95,7 @@ class Draw(NamedTuple):
 def score_samples(rows: Rows, draws: list[Draw]) -> Float[np.ndarray, " N"]:
     """Log of the posterior predictive density of each row: the mean of the density over the draws."""
     found = np.empty(rows.number)
-    with one_thread():
+    with one_blas_thread():
         for numbers in batches(rows):
             of_draws = [logsumexp(draw.log_densities(rows, numbers), axis=1) for draw in draws]
             found[numbers] = logsumexp(of_draws, axis=0) - np.log(len(draws))
@@ -114,7 +115,7 @@ def membership(
     """
     clusters = shares[0].shape[1]
     found = np.zeros((rows.number, clusters + outside))
-    with one_thread():
+    with one_blas_thread():
         for numbers in batches(rows):
             for draw, share in zip(draws, shares, strict=True):
                 scores = draw.log_densities(rows, numbers)

@@ -1,12 +1,9 @@
 """Unit vectors in rows, dense or sparse: read in batches, and multiplied by the sums of clusters."""
 
 import abc
-import functools
-from contextlib import AbstractContextManager
 
 import numpy as np
 from jaxtyping import Float, Int
-from threadpoolctl import ThreadpoolController
 
 from geodrift.kernels._stream_kinds import Family
 from geodrift.models.von_mises_fisher_mixture._conditional import Law, Sums
@@ -15,16 +12,6 @@ BLOCK = 64  # rows whose products are made at once: dense
 SPARSE_BLOCK = 256
 AT_ONCE = 16_384  # rows that are read at once
 NORM_TOLERANCE = 1e-3  # half precision leaves 1e-4
-
-
-@functools.cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_thread() -> AbstractContextManager:
-    """One thread for the BLAS: products of a block are too small for more, and chains share the cores."""
-    return _controller().limit(limits=1, user_api="blas")
 
 
 class Rows(abc.ABC):

@@ -23,7 +23,7 @@ def _sums_of_sides(x, sides, along):
     return sums, counts, squares, products
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def restricted_scan(
     x, sides, order, uniforms, target, along, kappa, g, r0_square, top, steps, u, w
 ):  # fmt: skip

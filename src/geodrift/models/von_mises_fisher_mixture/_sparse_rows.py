@@ -113,7 +113,7 @@ class SparseRows(Rows):
         return done, moved
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _sparse_products(indptr, indices, data, resultants, dots):
     """dots[i, k] = sum_j x_ij R_jk."""
     for i in range(len(indptr) - 1):
@@ -123,7 +123,7 @@ def _sparse_products(indptr, indices, data, resultants, dots):
                 dots[i, k] += x * resultants[j, k]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _add_sparse(indptr, indices, data, clusters, sign, to):
     for i in range(len(indptr) - 1):
         if clusters[i] >= 0:

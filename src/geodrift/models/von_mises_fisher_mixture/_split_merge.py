@@ -21,11 +21,11 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import gammaln
 
 from geodrift.distributions._compiled import debye_table, log_normaliser_of_square
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
 from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
 from geodrift.models.von_mises_fisher_mixture._concentrations import log_target
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
-from geodrift.models.von_mises_fisher_mixture._rows import one_thread
 from geodrift.models.von_mises_fisher_mixture._scan_kernel import restricted_scan
 
 SCANS = 4
@@ -61,7 +61,7 @@ class SplitMerge:
         if len(members) * gibbs.rows.dim > MOST_NUMBERS:
             return
         self.proposed += 1
-        with one_thread():
+        with one_blas_thread():
             ratio, sides, kappas = self._ratio(gibbs, members, (first, second), (a, b), rng)
         if not math.log(1.0 - rng.random()) < ratio:
             return

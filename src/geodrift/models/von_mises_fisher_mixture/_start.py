@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift.kernels._blas import one_blas_thread
 from geodrift.kernels._streams import VMF_START_ASSIGNMENTS, VMF_START_CONCENTRATIONS
 from geodrift.models.von_mises_fisher_mixture._cluster_number import ClusterNumber, Components
 from geodrift.models.von_mises_fisher_mixture._cluster_score import ClusterScore
@@ -24,7 +25,7 @@ from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedG
 from geodrift.models.von_mises_fisher_mixture._crossings import crossed, spherical_k_means
 from geodrift.models.von_mises_fisher_mixture._merges import Merges
 from geodrift.models.von_mises_fisher_mixture._parameters import Prior
-from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows, one_thread
+from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows
 from geodrift.models.von_mises_fisher_mixture._split import best_split
 
 NUMBERS = 2e7  # of a sample, at most
@@ -73,7 +74,7 @@ class Start:
 
     def found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:
         """Assignments of all rows, and concentrations."""
-        with one_thread():
+        with one_blas_thread():
             return self._found()
 
     def _found(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " M"]]:

@@ -46,7 +46,7 @@ def _change(
         tokens[cluster] += by * counts[entry]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def add_rows(
     rows: np.ndarray,
     indptr: np.ndarray,
@@ -64,7 +64,7 @@ def add_rows(
         _change(cluster, 1, indptr[at], indptr[at + 1], words, counts, size, table, tokens, numbers)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def move_rows(
     indptr: np.ndarray,
     words: np.ndarray,
@@ -132,7 +132,7 @@ def _choose(
     return new
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def seat_rows(
     begin_at: int,
     rows: np.ndarray,

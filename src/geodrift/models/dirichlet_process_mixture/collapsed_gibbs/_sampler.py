@@ -90,6 +90,11 @@ class CollapsedGibbs(ClusterMove):
         """The rows of the start, and all rows later."""
         return self.start_size if number < START_PASSES else self.source.num_rows
 
+    @property
+    def threads_of_a_step(self) -> int:
+        """One: rows are seated one after the other. Processes and devices have one chain at a time."""
+        return int(self.team.size == 1 and not _device.in_jax())
+
     def begin(self, rows: Rows) -> None:
         """Throw the rows of the start into clusters."""
         rng = _streams.DPM_START.generator(self.seed, self.chain)

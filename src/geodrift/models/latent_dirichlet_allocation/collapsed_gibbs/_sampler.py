@@ -45,7 +45,6 @@ class CollapsedGibbs(KeptAssignments):
     """
 
     given: Float[np.ndarray, "J V"] | None = None
-    beside_others = True
 
     def __init__(self, source: TokenSource, settings: ModelSettings, seed: int, chain: int) -> None:
         self.source, self.settings, self.seed, self.chain = source, settings, seed, chain
@@ -62,6 +61,11 @@ class CollapsedGibbs(KeptAssignments):
         self.annealing = self._annealing()
         self.annealed = Annealing()  # of the present step
         self._compile()
+
+    @property
+    def threads_of_a_step(self) -> int:
+        """Half as many as the vocabulary has parts: a thread sweeps two groups of documents."""
+        return max(1, (len(self.bounds) - 1) // 2)
 
     def _least_tokens_of_a_step(self) -> int:
         """Where the user asks for no number of documents."""

@@ -51,9 +51,13 @@ class GibbsOnDevice(CollapsedGibbs):
         chain: Number of the chain; (seed, chain, step) names the keys of the random numbers.
     """
 
-    beside_others = False  # one chain has the devices
     held: ChainArrays
     fetched: TopicCounts | None = None  # the counts, where they are those of the present state
+
+    @property
+    def threads_of_a_step(self) -> int:
+        """0: one chain has the devices."""
+        return 0
 
     def _least_tokens_of_a_step(self) -> int:
         return max(TOKENS_OF_A_STEP, self.source.num_words * self.settings.n_topics // GAMMAS_OF_A_TOKEN)

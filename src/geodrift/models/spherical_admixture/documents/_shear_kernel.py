@@ -98,7 +98,7 @@ def _accept(state: ShearState, j: int, k: int, epsilon: float, norm: float) -> N
     gram[j, j] = 1.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def make_moves(
     state: ShearState,
     constants: ShearConstants,

@@ -67,7 +67,7 @@ def document_weights(
     return inverse_norms, (projections * mixtures).sum(axis=-1) * inverse_norms**3
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _topic_projections(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, topics_by_word: np.ndarray
 ) -> np.ndarray:
@@ -79,7 +79,7 @@ def _topic_projections(
     return out
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _add_weighted_documents(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weights: np.ndarray, total: np.ndarray
 ) -> None:

@@ -57,8 +57,6 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         ValueError: There are more of them than have work.
     """
 
-    beside_others = False  # all processes make the same calls in the same order
-
     def __init__(self, source: TokenSource, settings: Settings, seed: int, chain: int, team: Team) -> None:
         if team.size > MOST_PROCESSES:
             raise ValueError(
@@ -71,6 +69,11 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
         pairs, phases = len(self.bounds) // 2, settings.sweeps * (len(self.bounds) - 1)
         self.pairs = shares_of(pairs, team.size)
         self.rounds = rounds_of(pairs, phases, self.pairs)
+
+    @property
+    def threads_of_a_step(self) -> int:
+        """0: all processes make the same calls in the same order."""
+        return 0
 
     def minibatch(self, source: TokenSource, documents: Int[np.ndarray, " S"]) -> Minibatch | OwnRows:
         """All rows, or those that this process sweeps where the counts travel."""
