@@ -126,15 +126,17 @@ def test_in_a_block_subtraction_is_exact_in_law(name, variance):
         )
 
 
-def test_baoab_subtraction_centres_the_velocity_variance():
-    # Without a force the two half drifts see variances whose mean is 1, for every friction and V.
-    for friction in (FRICTION["matrix"], np.array(0.5)):
-        for v in (0.3, np.array([[0.8, 0.3], [0.3, 0.4]])):
-            noise = v * np.eye(2) if np.ndim(v) == 0 else v
-            h = 0.5
-            flat = stationary("BAOAB", friction, h, np.eye(2) * 1e-9, noise=noise, subtracted=v)
-            after_kick = flat[2:, 2:]
-            np.testing.assert_allclose(after_kick - h * h * noise / 2, np.eye(2), atol=1e-6)
+@pytest.mark.parametrize("variance", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize("friction", FRICTION)
+@pytest.mark.parametrize("name", FIELD)
+def test_subtraction_leaves_positions_right_where_forces_are_weak(name, friction, variance):
+    # However much of the injected noise the gradient's noise replaces. Velocities of mean variance 1 would
+    # leave the positions of BAOAB 5% too cold.
+    v = VARIANCE[variance]
+    noise = np.diag(v) if v.ndim == 1 else v
+    weak = CURVATURE * 1e-4
+    covariance = stationary(name, FRICTION[friction], 0.8, weak, noise=noise, subtracted=v)[:2, :2]
+    np.testing.assert_allclose(covariance @ weak, np.eye(2), atol=2e-4)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -157,7 +159,7 @@ def test_variance_that_exceeds_the_injected_noise_is_reported(name):
 
     fresh = 0.2 if name == "liu" else 1 - np.exp(-0.2)
     decay = np.exp(-0.1)
-    share = {"BAOAB": (1 + decay**2) / 2, "liu": 1.0}.get(name, (1 + decay) ** 2 / 4)
+    share = 1.0 if name == "liu" else (1 + decay) ** 2 / 4
     limit = fresh / (0.01 * share)
     for friction in (1.0, jnp.eye(3)):
         assert not negative(jnp.asarray(0.999 * limit), friction)
@@ -218,11 +220,7 @@ def test_injected_noise_on_the_sphere_has_the_stated_covariance(composition, fri
         noise = projector @ (np.diag(np.broadcast_to(v, 4)) if v.ndim < 2 else v) @ projector
         decay = linalg.expm(-rate * h)
         block = (np.eye(4) + decay) / 2
-        lost = {
-            "block": block @ noise @ block,
-            "split": (noise + decay @ noise @ decay) / 2,
-            "injected": noise,
-        }[subtraction]
+        lost = {"kicked": block @ noise @ block, "injected": noise}[subtraction]
         fresh = 2 * rate * h if flow == "N" else projector @ (np.eye(4) - decay @ decay) @ projector
         sample = draws[..., i, :, None] * draws[..., i, None, :]
         assert_means(sample, fresh - h * h * lost, comparisons=9 * 4 * 16)

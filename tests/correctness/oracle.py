@@ -38,9 +38,8 @@ def stationary_covariance(scheme, precision, h, friction=1.0, noise=None):
     c = friction * eye if np.ndim(friction) == 0 else np.asarray(friction)
     decay = linalg.expm(-c * h)
     half = (eye + decay) / 2
-    lost = {"ABOBA": half @ v @ half, "OBABO": half @ v @ half, "BAOAB": (v + decay @ v @ decay) / 2}
     injected = {
-        "O": eye - decay @ decay - h * h * lost.get(scheme, zero),
+        "O": eye - decay @ decay - h * h * half @ v @ half,
         "N": 2 * c * h - h * h * v,
         "E": 2 * c * h - h * h * v,
     }

@@ -15,11 +15,15 @@ class Composition(NamedTuple):
     """Flow and fraction of the step. A drift, B kick, O Ornstein-Uhlenbeck, D damping only, E Euler's step of
     the damping, N noise only."""
 
-    subtraction: Literal["block", "split", "injected"]
+    subtraction: Literal["kicked", "injected"]
     """Where the gradient noise enters relative to the injected noise, which decides how much of it is
-    subtracted (`_noise_subtraction.py`). ``"block"``: B/2 O B/2 at one position; ``"split"``: B at another
-    position than O; ``"injected"``: B beside the injected noise N, as in Liu et al. (2016), eq. 8. Each is
-    right for a single O or N: a composition with more cannot take a noise variance."""
+    subtracted (`_noise_subtraction.py`). ``"kicked"``: by kicks B before, after or around O; ``"injected"``:
+    B beside the injected noise N, as in Liu et al. (2016), eq. 8. Each is right for a single O or N: a
+    composition with more cannot take a noise variance."""
+
+    kick_apart: bool = False
+    """Whether a drift is between B and O on either side, so that a step drifts at two velocities: first at
+    that after B, which has the gradient's noise, then at that after O."""
 
     @property
     def num_injections(self) -> int:
@@ -30,11 +34,11 @@ class Composition(NamedTuple):
 COMPOSITIONS = {
     composition.name: composition
     for composition in (
-        Composition("ABOBA", (("A", 0.5), ("B", 0.5), ("O", 1.0), ("B", 0.5), ("A", 0.5)), "block"),
+        Composition("ABOBA", (("A", 0.5), ("B", 0.5), ("O", 1.0), ("B", 0.5), ("A", 0.5)), "kicked"),
         # The two outer O/2 of OBABO meet in the cycle: O/2 B/2 A B/2 O/2 becomes A B/2 O B/2.
-        Composition("OBABO", (("A", 1.0), ("B", 0.5), ("O", 1.0), ("B", 0.5)), "block"),
+        Composition("OBABO", (("A", 1.0), ("B", 0.5), ("O", 1.0), ("B", 0.5)), "kicked"),
         # The two outer B/2 of BAOAB meet: B/2 A/2 O A/2 B/2 becomes A/2 O A/2 B.
-        Composition("BAOAB", (("A", 0.5), ("O", 1.0), ("A", 0.5), ("B", 1.0)), "split"),
+        Composition("BAOAB", (("A", 0.5), ("O", 1.0), ("A", 0.5), ("B", 1.0)), "kicked", kick_apart=True),
         # Liu et al. (2016), Algorithm 1: friction is split from noise, which cools to first order in C h
         # squared.
         Composition(

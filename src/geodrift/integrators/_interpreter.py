@@ -52,7 +52,8 @@ def integrate(
         manifold: The manifold.
         phase: Position, velocity and thermostat. A thermostat :math:`\xi` replaces C in the damping and
             moves with the drifts: :math:`d\xi = (|v|^2 / m - 1) dt`, m the manifold's dimension (Liu et al.
-            2016, eq. 6), or :math:`d\xi_i = (v_i^2 - 1) dt` where there is one for each coordinate.
+            2016, eq. 6), or :math:`d\xi_i = (v_i^2 - 1) dt` where there is one for each coordinate. Where the
+            two drifts of a step have velocities of their own they are weighed (`_Step._warmed`).
         step_size: h, in time.
         friction: C: a prefix of the position's tree of scalars or matrices ``[..., n, n]``.
         gradient: Derivative of the log density in ambient coordinates, possibly noisy.
@@ -85,6 +86,7 @@ class _Step:
         self.composition = composition
         self.injections = composition.num_injections
         self.injected = 0  # of them, so far
+        self.damped = False
         self.manifold, self.phase, self.step_size = manifold, phase, step_size
         self.structure = jax.tree.structure(phase.position)
         self.manifolds = leaf_manifolds(manifold, phase.position)
@@ -129,6 +131,7 @@ class _Step:
         if self.bases is None:
             self._find_bases(leaves, noise_variance(self.phase.position))
         velocities = jax.tree.leaves(self.phase.velocity)
+        self.damped = True
         if flow in "ON":
             if self.injections > 1:
                 assert not isinstance(key, Ahead), "normals drawn ahead are those of one injection a step"
@@ -176,17 +179,29 @@ class _Step:
     ) -> PyTree:
         """The thermostat after time t at this velocity; Liu et al. (2016), eq. 6."""
         if any(xi.ndim for xi in jax.tree.leaves(thermostat)):
-            return jax.tree.map(lambda xi, v: (xi + t * (v * v - 1)).astype(xi.dtype), thermostat, velocity)
+            return jax.tree.map(lambda xi, v: self._warmed(xi, v * v - 1, t), thermostat, velocity)
         if self.structure.num_leaves == 1 or jax.tree.structure(thermostat) != self.structure:
             shape = _tree.shapes(position)
             excess = self.manifold.inner(position, velocity, velocity) / self.manifold.dim(shape) - 1
-            return jax.tree.map(lambda xi: (xi + t * excess).astype(xi.dtype), thermostat)
+            return jax.tree.map(lambda xi: self._warmed(xi, excess, t), thermostat)
         columns = (jax.tree.leaves(tree) for tree in (thermostat, position, velocity))
         moved = [
-            (xi + t * (m.inner(x, v, v) / m.dim(x.shape) - 1)).astype(xi.dtype)
+            self._warmed(xi, m.inner(x, v, v) / m.dim(x.shape) - 1, t)
             for m, xi, x, v in zip(self.manifolds, *columns, strict=True)
         ]
         return jax.tree.unflatten(self.structure, moved)
+
+    def _warmed(self, xi: Array, excess: Array, t: Scalar) -> Array:
+        """``xi + t * excess``, of a velocity that tells of the positions' temperature.
+
+        With gradient noise V the velocity after a kick apart from O has a variance larger by ``h^2 V`` than
+        that after O, and positions have the temperature of neither: with e = exp(-xi h) it is that of the
+        mean with the weights (1 + 3e) / (4 (1 + e)) and (3 + e) / (4 (1 + e)). See `_noise_subtraction.py`.
+        """
+        if self.composition.kick_apart:
+            lean = jnp.tanh(xi * self.step_size / 2) / 2  # (1 - e) / (2 (1 + e)), whatever the size of xi
+            t = t * (1 + lean if self.damped else 1 - lean)
+        return (xi + t * excess).astype(xi.dtype)
 
     def _report(self, negative: Bool[Array, ""] | None) -> None:
         if negative is not None:

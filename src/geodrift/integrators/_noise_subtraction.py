@@ -14,9 +14,12 @@ covariance is
 where s is the variance without gradient noise: ``2 C h`` for the flow N, as in eq. 8, and ``C (1 - e^2) / r``
 for the flow O, which is exact. The coefficient c follows from where the kicks are:
 
-* block (B/2 O B/2 at one position): v -> e v + h (1 + e)/2 n, hence (1 + e_i)(1 + e_j)/4;
-* split (O, drift, B): the covariance of v is P before the kick and P + h^2 V after it. P = E (P + h^2 V) E +
-  S and the mean of the two, P + h^2 V / 2, being 1 give (1 + e_i e_j)/2;
+* kicked, B/2 O B/2 at one position: v -> e v + h (1 + e)/2 n, hence (1 + e_i)(1 + e_j)/4, exactly;
+* kicked, O and B with drifts between them (BAOAB): the same, for the sake of the positions. A change n of the
+  velocity by the kick carries them h (1 + e) / (2 (1 - e)) n in all, one by O carries them h / (1 - e), and a
+  force f moves them by h^2 (1 + e) / (2 (1 - e)) f a step; that diffusion and mobility are those of
+  temperature 1 gives ``1 - e^2 = S + (1 + e)^2 h^2 V / 4``. (Velocities of mean variance 1 would ask for
+  (1 + e^2)/2, and make the positions too cold by h^2 V (1 - e) / (4 (1 + e)).)
 * injected (kick and noise side by side): 1, which is eq. 8 itself.
 """
 
@@ -111,11 +114,7 @@ def _correlated(
 
 def _coefficient(subtraction: str, decay_i: Array, decay_j: Array) -> Array | float:
     """c(e_i, e_j) at the top of this file: how much of ``h^2 V`` reaches the velocity."""
-    if subtraction == "block":
-        return (1 + decay_i) * (1 + decay_j) / 4
-    if subtraction == "split":
-        return (1 + decay_i * decay_j) / 2
-    return 1.0
+    return (1 + decay_i) * (1 + decay_j) / 4 if subtraction == "kicked" else 1.0
 
 
 def _expm1_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -52,9 +52,10 @@ class GSGNHT(KineticSampler):
         thermostat: ``"global"``: one for the whole position; ``"leaf"``: one for each leaf, each with its own
             dimension; ``"coordinate"``: one for each coordinate, where the manifold is Euclidean.
         composition: ``"BAOAB"``, ``"ABOBA"``, ``"OBABO"`` or ``"liu"``, the paper's own. The thermostat
-            holds the temperature of the velocity in the drifts at 1. In BAOAB that temperature is 1 when the
-            positions have the right law; in ABOBA it is then above 1 by a term in h squared, so that the
-            thermostat makes the positions too cold.
+            holds the temperature of the velocity in the drifts at 1. In BAOAB that temperature, in
+            which the drift after O counts a little more than the one after the kick, is 1 when the positions
+            have the right law, gradient noise or not; in ABOBA it is then above 1 by a term in h squared, so
+            that the thermostat makes the positions too cold.
         reuse_batch: Use one batch for all L inner steps; the law is then biased, as for `SGGMC`.
 
     Raises:
