@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._whole import whole
 from geodrift.models.kit import _places
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
-from geodrift.models.kit._settings import refuse_change, refuse_changes
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
-from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors, refuse_learnt_priors
+from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors
+from geodrift.models.latent_dirichlet_allocation._facade_stream import StreamedDocuments
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -22,25 +21,22 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
     completion_perplexity,
 )
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import align
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.latent_dirichlet_allocation.model import MODEL
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
 from geodrift.models.topics._answers import TRANSFORM_DRAWS
-from geodrift.models.topics._facade import TopicModelFacade, spaced
+from geodrift.models.topics._facade import spaced
 
-STREAM_METHOD = "scir"  # of `partial_fit` where ``method`` keeps assignments
 PERPLEXITY_DRAWS = 10
 LEAST_STEPS, PASSES = 400, 200  # of `fit`
 
 
-class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
+class LatentDirichletAllocation(StreamedDocuments, LearntPriors):
     """Topics of documents as probabilities of words, with a posterior: Blei, Ng and Jordan (2003).
 
     D documents, V words, K topics. `fit` samples the posterior of a corpus in memory; `partial_fit` takes
-    documents as they come, keeps none of them, and needs the same memory however many have come. Values are
-    checked by `fit`, which raises ValueError. What each setting is and may be stands on the page of settings.
+    documents as they come, keeps none of them, and needs the same memory however many have come. Its
+    intervals are too narrow while it warms up, for 140 pieces or 65,536 documents. Values are checked by
+    `fit`, which raises ValueError. What each setting is and may be stands on the page of settings.
 
     Args:
         n_topics: K.
@@ -60,7 +56,8 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         n_steps: Steps of each chain in `fit`, warm-up included; None: those of 200 passes over the documents,
             and at least 400.
         n_draws: Stored draws of each chain, at most.
-        n_chains: Chains of `fit`, which take steps side by side where there are cores for it.
+        n_chains: Chains; of `fit` they take steps side by side where there are cores for it, of
+            `partial_fit` each learns from all documents.
         total_documents: For `partial_fit`: documents that the stream will have, where that is known; without
             it the posterior is that of the documents which have come.
         random_state: Seed, or a `numpy.random.RandomState`.
@@ -69,7 +66,7 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
 
     Attributes:
         topic_draws_: Posterior draws of all chains, aligned, [draw, topic, word] float32; rows sum to 1.
-            After `partial_fit`: evenly spaced ones of the latter half of the stream.
+            After `partial_fit`: evenly spaced ones of the latter half of the stream, of each chain.
         doc_topic_prior_draws_: alpha in each draw, [draw, topic], where it is learnt; else None.
         topic_word_prior_draws_: eta in each draw, [draw], where it is learnt; else None.
         learnt_priors_: Mean and 90% interval of eta, of alpha or, where topics differ, of its sum, those that
@@ -158,49 +155,6 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
         self.topic_word_prior_draws_ = draws.get("topic_word_prior")
         return self
 
-    def partial_fit(self, X: Any, y: None = None) -> "LatentDirichletAllocation":
-        """Take the next documents of a stream; after `fit` a new stream begins.
-
-        Args:
-            X: Counts [documents, V], as for `fit`.
-            y: Ignored.
-
-        Raises:
-            ValueError: As `fit`, or X has another number of words than the documents before, or a setting is
-                not that of the stream; nothing has changed then.
-        """
-        before: StreamChain | None = getattr(self, "_stream", None)
-        refuse_learnt_priors(self)
-        settings = self._settings(method=STREAM_METHOD if self.method == "gibbs" else self.method)
-        if before is not None:
-            refuse_changes(self.settings_, settings)
-            refuse_change("total_documents", before.total_documents, self.total_documents)
-        rows = self._validated(X, reset=before is None)
-        if before is None:
-            stream = StreamChain(
-                rows.shape[1], settings, total_documents=self.total_documents, seed=self._seed()
-            )
-            stream.feed(rows)
-            self._forget()
-            self.__dict__.pop("agreement_", None)
-            self.settings_, self._stream, self._stream_draws = settings, stream, StreamDraws(self.n_draws)
-        else:
-            before.feed(rows)
-        self._stream_draws.offer(self._stream.count, self._stream.topics)
-        self._draws = None
-        self._keep_numbers({})
-        self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
-        return self
-
-    @property
-    def topic_draws_(self) -> Float[np.ndarray, "N K V"]:
-        """See the class."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted: call fit or partial_fit first")
-        if self._draws is None:
-            self._draws = align(self._stream_draws.values())
-        return self._draws
-
     def transform_with_intervals(self, X: Any) -> dict[str, Float[np.ndarray, "D K"]]:
         """Mixtures: means, and ends of 90% intervals, NaN for a topic that the chains do not share."""
         return self._of_shared(self._mixtures(X, intervals=True))
@@ -237,10 +191,6 @@ class LatentDirichletAllocation(LearntPriors, TopicModelFacade):
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
         draws = spaced(self.topic_draws_)
         return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
-
-    def _forget(self) -> None:
-        for name in ("_stream", "_stream_draws", "_fitted"):
-            self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "settings_")

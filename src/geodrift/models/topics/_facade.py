@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift.driver import Chain
 from geodrift.models.kit import _places
-from geodrift.models.kit._agreement import Agreement, agreement
+from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._datatree import component_datatree
 from geodrift.models.kit._facade import Facade, component_draws
@@ -31,7 +31,7 @@ class TopicModelFacade(Facade):
 
     Attributes:
         signed: Whether topics are unit vectors, in which the weights of words have a sign.
-        agreement_: How far the chains of `fit` agree on each topic.
+        agreement_: How far the chains agree on each topic.
         sizes_of: What topics' sizes are shares of: of words, each token counted once, or of documents, of
             which each counts the same.
         topic_size_draws_: The share that each topic has in each draw, [draw, topic]; None of a method that
@@ -187,8 +187,7 @@ class TopicModelFacade(Facade):
         return draws.reshape(len(self._agreed().cosines), -1, *draws.shape[1:])
 
     def _agreed(self) -> Agreement:
-        """How far the chains agree; of a stream, which has one chain, that the chain agrees with itself."""
-        return getattr(self, "agreement_", None) or agreement([self.topic_draws_], directions_of(self.signed))
+        return self.agreement_
 
     def _found(self, most: int) -> Bool[np.ndarray, "M K"]:
         """Which of at most so many draws are of a chain that has found each topic."""
@@ -196,8 +195,7 @@ class TopicModelFacade(Facade):
 
     def _of_shared(self, weights: dict[str, Float[np.ndarray, "D K"]]) -> dict[str, Float[np.ndarray, "D K"]]:
         """Weights of topics in documents, without the intervals of topics that are not shared."""
-        agreed = getattr(self, "agreement_", None)
-        return weights if agreed is None else with_intervals_of_shared(weights, agreed)
+        return with_intervals_of_shared(weights, self.agreement_)
 
     def _draws_of(
         self, chains: Sequence[Chain], found: dict[str, np.ndarray]
