@@ -48,6 +48,27 @@ def terminal_width() -> int:
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns)
 
 
+def columns(text: str) -> int:
+    """Of a terminal: two a letter of Chinese or Korean, none a mark that stands on another letter."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def padded(text: str, width: int) -> str:
+    """Followed by spaces, to so many columns."""
+    return text + " " * (width - columns(text))
+
+
+def cut(text: str, width: int) -> str:
+    """At most so many columns: what is left out is told by an ellipsis."""
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return text + "…"
+
+
 def say(text: object, stream: Any = None) -> None:
     """One line on stderr, or on ``stream``."""
     _write(stream or sys.stderr, visible(text))

@@ -194,6 +194,19 @@ def test_draws_that_have_become_dear_are_fewer_and_the_time_is_kept(paced_run, q
     assert 5 <= result.draws < 20
 
 
+def test_cheap_draws_are_stored_where_slower_steps_have_left_no_time(paced_run, quiet, clock, monkeypatch):
+    """Other work slows the steps down, so that they take all that is left; a draw takes .1 s."""
+
+    def draw(chain):
+        clock.now += 0.1
+        return FakeChain.draw(chain)
+
+    monkeypatch.setattr(PacedChain, "draw", draw)
+    run, fresh = paced_run(later=4.0, turns=1000)
+    result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
+    assert result.draws >= 25
+
+
 class Killed(BaseException):
     """Stands for the end of the process: nothing may catch it and go on."""
 

@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import special
 
 from geodrift.models.kit._agreement import LEAST_COSINE, agreement, aligned, least_chains
-from geodrift.models.kit._next_draw import next_draw_intervals, weight_intervals
+from geodrift.models.kit._next_draw import _inverse_trigamma, next_draw_intervals, weight_intervals
 from geodrift.models.kit._verdict import verdict_of
 from geodrift.models.kit._word_intervals import component_words
 from geodrift.models.topics._expected_topics import expected_topics
@@ -126,6 +127,27 @@ def test_intervals_of_pooled_draws_alone_would_miss_the_next_chain():
         low, high = np.quantile(draws[:4].reshape(100, 40), [0.05, 0.95], axis=0)
         inside.append(((draws[4] >= low) & (draws[4] <= high)).mean())
     assert np.mean(inside) < 0.75
+
+
+def test_words_that_come_and_go_make_no_other_interval_wide():
+    """Most words of a topic are in one chain alone and the leading ones alike in all, as in short texts."""
+    rng, leading = np.random.default_rng(0), np.arange(8)
+    means = np.full((4, 40), 1e-3)
+    means[:, leading] = np.sqrt(0.08) * (1 + 0.03 * rng.standard_normal((4, 8)))
+    for word in range(8, 40):
+        means[rng.integers(4), word] = np.sqrt(0.02)
+    draws = means[:, None] * (1 + 0.02 * rng.standard_normal((4, 25, 40)))
+    low, high = weight_intervals(draws**2, leading)
+    assert low.min() > 0.03
+    assert high.max() < 0.16
+    ends = weight_intervals(draws**2, np.arange(8, 40))
+    assert (ends[0] < 1e-3).all()  # of the others it is not known whether the next chain has them
+    assert (ends[1] > 0.02).all()
+
+
+@pytest.mark.parametrize("value", [1e-3, 0.1, 1.0, 30.0, 1e4])
+def test_the_trigamma_function_is_inverted(value):
+    assert special.polygamma(1, _inverse_trigamma(value)) == pytest.approx(value, rel=1e-7)
 
 
 @pytest.mark.parametrize("signed", [False, True])

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 from geodrift.data import Corpus
 from geodrift.models import models
@@ -93,6 +94,24 @@ def test_lines_keep_within_the_terminal_and_lose_no_word(monkeypatch, columns):
     assert "…" not in effects
     if columns == 120:
         assert f"  {spans[0]} " in effects
+
+
+@pytest.mark.parametrize("word", ["비밀번호를", "密码", "cafe\u0301", "word"])
+def test_wide_letters_and_marks_take_the_columns_of_a_terminal(monkeypatch, word):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = [part(0, 4)["words"][0] | {"word": w} for w in (word, "other", word * 12)]
+    text = component_tables([part(0, 4) | {"words": words, "apart": [{"word": word}] * 30}], "topic", "words")
+    assert all(cell_len(line) <= 80 for line in text.splitlines())
+    header, *rows = text.splitlines()[1:5]
+    assert {cell_len(row[: row.index("0.2500")]) for row in rows} == {
+        cell_len(header[: header.index("weight")])
+    }
+    assert text.count(word) >= 31  # no word is lost
+    rows = [
+        row for row in effect_text([effect(word, ["other"])], "topic", "by").splitlines() if "0.250" in row
+    ]
+    assert len(rows) == 3  # two groups and the slope
+    assert len({cell_len(row[: row.index("0.250")]) for row in rows[:2]}) == 1
 
 
 def test_text_that_goes_to_no_terminal_has_80_columns(monkeypatch):

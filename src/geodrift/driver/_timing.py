@@ -21,6 +21,7 @@ MOST_OF_DRAWS = 1 / 3  # of the time: where draws would take more there are fewe
 CHECKPOINTS = 2  # of a run that is kept: when it has a plan, and at its end
 STORAGE_RATE = 2e8  # bytes a second that a plain disk makes durable
 DRAWS_COUNT = 0.01  # of the time of steps: draws that take no more are no fewer
+DRAWS_BESIDE_LEAST = 0.1  # of the time of steps that are taken in any case: draws have so much in any case
 LEAST_DRAWS = 5  # of a chain, where there were to be more: of four chains these are enough for intervals
 SEARCHED = 1000  # numbers of steps that a plan is chosen from
 COMPILING_STEPS = 3  # taken first, if there is time; their pace tells nothing of the steps that follow
@@ -133,7 +134,8 @@ def draws_beside(chain: Chain, least: int, left: TimeLeft) -> TimeLeft:
     of_least = seconds_of(chain, max(least, chain.steps_within(0.0, left.pace)), left.pace)
     if of_draws <= DRAWS_COUNT * of_least:
         return left
-    fit = int((left.seconds - of_least) / left.of_draw)
+    # Steps that have become slower leave no time at all: to drop draws gains little then.
+    fit = int(max(left.seconds - of_least, DRAWS_BESIDE_LEAST * of_least) / left.of_draw)
     return left._replace(num_draws=min(left.num_draws, max(LEAST_DRAWS, fit)))
 
 

@@ -4,7 +4,7 @@ import textwrap
 from itertools import zip_longest
 from typing import Any
 
-from geodrift._terminal import terminal_width, visible
+from geodrift._terminal import columns, padded, terminal_width, visible
 from geodrift.models.kit._tables import by_size, hanging, heading, paragraphs
 
 LEAST_ROOM, MOST_ROOM = 8, 40  # characters of a line that a group's name has
@@ -51,12 +51,12 @@ def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
     count, share, change = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
     names = [visible(field), *(visible(group["group"]) for group in groups)]
     room = width - (8 + count + share + change)
-    room = min(max(map(len, names)), max(LEAST_ROOM, min(room, MOST_ROOM)))
+    room = min(max(map(columns, names)), max(LEAST_ROOM, min(room, MOST_ROOM)))
     lines = []
     for name, (number, mean, difference) in zip(names, [heads, *rows], strict=True):
         first = [f"{number:>{count}}  {mean:<{share}}  {difference}"]
         for part, rest in zip_longest(textwrap.wrap(name, room) or [""], first, fillvalue=""):
-            lines.append(f"  {part:<{room}}  {rest}".rstrip())
+            lines.append(f"  {padded(part, room)}  {rest}".rstrip())
     return lines
 
 

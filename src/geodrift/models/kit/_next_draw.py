@@ -8,17 +8,20 @@ multiple imputation: Rubin 1987, eq. 3.1.5, for a new chain rather than for the 
 
 Both are taken on the scale of directions, the square root of a probability, on which the variance hardly
 depends on the mean. B of few chains scatters; it is shrunk towards what is typical of the component's words,
-a variance in proportion to the weight, as the moderated variance of Smyth (2004). Typical is the median over
-words: a few that differ much between chains have a B of their own, and make no other interval wide.
+a variance in proportion to the weight, as the moderated variance of Smyth (2004). How far is told by the
+words: where some are the same in all chains and others come and go, hardly any B is typical, and each word
+has one of its own.
 """
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
+from scipy import special, stats
 
 INTERVAL = (0.05, 0.95)  # ends of the 90% intervals
-POOLED_DEGREES = 6.0  # degrees of freedom that the typical B of the words counts for
-LEAST_WEIGHT = 1e-3  # squared direction from which on a word counts for that median
+POOLED_DEGREES = 6.0  # degrees of freedom that the typical B of the words counts for, at most
+LEAST_WEIGHT = 1e-3  # squared direction from which on a word counts for what is typical
+NEWTON_STEPS = 20  # five are enough for seven digits
+_ROUNDING = 1e-12  # a variance over the weight that is none
 _GRID = (np.arange(50) + 0.5) / 50  # of the t distribution
 
 
@@ -68,11 +71,38 @@ def weight_intervals(
 def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], float]:
     """Standard deviation of each word between chains, moderated, and its degrees of freedom."""
     variances, squares = means.var(axis=0, ddof=1), means.mean(axis=0) ** 2
-    counts = squares >= LEAST_WEIGHT
-    own = len(means) - 1
-    pooled = variances
-    if counts.any():
-        # Divided by the median of a variance of so many degrees of freedom about 1.
-        pooled = np.median(variances[counts] / squares[counts]) * own / stats.chi2.median(own) * squares
-    degrees = own + POOLED_DEGREES
-    return np.sqrt((own * variances + POOLED_DEGREES * pooled) / degrees), degrees
+    own, counts = len(means) - 1, squares >= LEAST_WEIGHT
+    if not counts.any():
+        return np.sqrt(variances), own + POOLED_DEGREES
+    typical, pooled = _typical(variances[counts] / squares[counts], own)
+    degrees = own + pooled
+    return np.sqrt((own * variances + pooled * typical * squares) / degrees), degrees
+
+
+def _typical(ratios: Float[np.ndarray, " W"], own: int) -> tuple[float, float]:
+    """Typical B over the weight, and the degrees of freedom that it counts for (ibid., section 6.2).
+
+    Logarithms of the ratios scatter by trigamma(own / 2) where words differ between chains by chance alone,
+    and by trigamma(d / 2) more where B itself is of a scaled inverse chi-squared law of d degrees of freedom.
+    """
+    logs = np.log(np.maximum(ratios, _ROUNDING))
+    excess = logs.var(ddof=1) - special.polygamma(1, own / 2) if len(logs) > 1 else 0.0
+    level = logs.mean() - _mean_log(own)
+    if excess <= 0:
+        return float(np.exp(level)), POOLED_DEGREES
+    degrees = 2 * _inverse_trigamma(excess)
+    return float(np.exp(level + _mean_log(degrees))), min(degrees, POOLED_DEGREES)
+
+
+def _mean_log(degrees: float) -> float:
+    """Of a chi-squared variable of so many degrees of freedom, divided by them."""
+    return float(special.digamma(degrees / 2) - np.log(degrees / 2))
+
+
+def _inverse_trigamma(value: float) -> float:
+    """Where the trigamma function has a value, by Newton's method on its reciprocal (ibid., appendix)."""
+    at = 0.5 + 1 / value
+    for _ in range(NEWTON_STEPS):
+        trigamma = special.polygamma(1, at)
+        at += trigamma * (1 - trigamma / value) / special.polygamma(2, at)
+    return float(at)

@@ -1,11 +1,12 @@
 """Results as text for a person."""
 
-import textwrap
+import re
 from typing import Any
 
-from geodrift._terminal import terminal_width, visible
+from geodrift._terminal import columns, cut, padded, terminal_width, visible
 
 BESIDE_WORDS, LEAST_ROOM = 44, 12  # characters of a line of `word_table` that are not a word's; of a word's
+_WORDS = re.compile(r"([ \t\n]*)([^ \t\n]+)")  # with the spaces before them; no-break spaces are a word's
 # Of `component_lines`.
 LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
 
@@ -17,7 +18,7 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
         words: The most favoured.
         negative: The most avoided, where weights have a sign; None where they have none.
     """
-    longest = max([len(visible(entry["word"])) for entry in words + (negative or [])], default=4)
+    longest = max([columns(visible(entry["word"])) for entry in words + (negative or [])], default=4)
     width = min(longest, max(LEAST_ROOM, terminal_width() - BESIDE_WORDS))
     sign = " " if negative is None else "+"
     lines = [f"  {'word':<{width}}   weight   90% interval       P(top 10)"]
@@ -29,7 +30,7 @@ def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | Non
 
 
 def paragraphs(text: str, width: int | None = None) -> str:
-    """Lines of at most ``width`` characters, each line of the text from a new one, as far in as it begins.
+    """Lines of at most ``width`` columns, each line of the text from a new one, as far in as it begins.
 
     They are broken between words: a longer word stays whole. Without a width it is the terminal's.
     """
@@ -43,20 +44,18 @@ def paragraphs(text: str, width: int | None = None) -> str:
 
 
 def hanging(text: str, head: str, width: int, inset: str | None = None) -> str:
-    """Lines of at most ``width`` characters: the first after a head, those below it as far in as the head.
+    """Lines of at most ``width`` columns: the first after a head, those below it as far in as the head.
 
     Words that are joined by no-break spaces stay together.
     """
-    inset = " " * len(head) if inset is None else inset
-    lines = textwrap.wrap(
-        text,
-        width,
-        initial_indent=head,
-        subsequent_indent=inset,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-    return "\n".join(lines or [head]).replace("\xa0", " ")
+    inset = " " * columns(head) if inset is None else inset
+    lines, line, empty = [], head, True
+    for gap, word in _WORDS.findall(text):
+        if not empty and columns(line) + len(gap) + columns(word) > width:
+            lines.append(line)
+            line, empty = inset, True
+        line, empty = line + ("" if empty else " " * len(gap)) + word, False
+    return "\n".join([*lines, line]).replace("\xa0", " ")
 
 
 def component_tables(found: list[dict[str, Any]], component: str, sizes_of: str) -> str:
@@ -121,9 +120,8 @@ def _apart(told: dict[str, Any]) -> list[str]:
 
 def _row(entry: dict[str, Any], width: int, sign: str) -> str:
     interval = "-" if entry["low"] is None else f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
-    word, size = visible(entry["word"]), 18 if sign == "+" else 16
-    word = word if len(word) <= width else f"{word[: width - 1]}…"
-    return f"  {word:<{width}}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
+    word, size = padded(cut(visible(entry["word"]), width), width), 18 if sign == "+" else 16
+    return f"  {word}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
 
 
 def _size(told: dict[str, Any], sizes_of: str) -> str:
