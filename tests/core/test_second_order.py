@@ -227,6 +227,20 @@ def test_thermostat_leaves_positions_right_whatever_share_of_the_noise_is_of_the
     assert_means((draws.position**2).mean(axis=2, keepdims=True), np.ones(1), slack=0.01)
 
 
+@pytest.mark.parametrize("states", [True, False], ids=["V subtracted", "V absorbed"])
+def test_the_kinetic_temperature_is_that_of_the_positions_and_nobody_is_warned_of_it(states, recwarn):
+    # Above 128 numbers no gradients speak for the draws. After the kick velocities have 1.3.
+    estimator = Noisy(lambda x: -jnp.sum(x**2) / 2, variance=8.4, states=states)
+    sampler = SGNHT(estimator, Euclidean(200), 0.28, friction=3.2)
+    draws = gd.sample(
+        KEY, sampler, num_draws=60, thin=8, num_warmup=300, num_chains=8, initial=jnp.zeros(200)
+    )
+    assert draws.report.gradients is None
+    assert np.mean(draws.info.kinetic_temperature) == pytest.approx(1, abs=0.02)
+    assert np.mean(draws.position**2) == pytest.approx(1, abs=0.02)
+    assert not [told for told in recwarn if "temperature" in str(told.message)]
+
+
 def test_momentum_persists_unless_a_refresh_is_asked_for():
     def ends(every, count):
         sampler = SGHMC(FULL, FLAT, 0.1, composition="ABOBA", refresh_every=every)

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Position, Tangent
+from geodrift.integrators._interpreter import kinetic_temperature as _kinetic_temperature
 from geodrift.manifolds import Euclidean, Manifold, Orthogonal, SpecialOrthogonal, Sphere, Stiefel
 from geodrift.manifolds._laplacian import linear_eigenvalue
-from geodrift.samplers._base import kinetic_temperature as _kinetic_temperature
 
 
 def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangent) -> Float[Array, ""]:

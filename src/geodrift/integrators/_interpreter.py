@@ -1,7 +1,7 @@
 """One interpreter for every composition, with or without a thermostat."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,21 @@ class StepOutcome(NamedTuple):
     position: Position  # where the last gradient was taken
     gradient: Tangent  # its tangent part; the caller takes the norm, once after many steps
     negative_variance: Bool[Array, ""]  # more gradient noise than there is noise to inject
+    temperature: Float[Array, ""]  # kinetic, as the positions have it; NaN where there are no velocities
+
+
+def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangent) -> Float[Array, ""]:
+    """``v.v`` over the manifold's dimension."""
+    found = manifold.inner(position, velocity, velocity) / manifold.dim(_tree.shapes(position))
+    return found.astype(jnp.result_type(*jax.tree.leaves(position)))
+
+
+def outcome_without_velocities(
+    position: Position, gradient: Tangent, negative_variance: Bool[Array, ""]
+) -> StepOutcome:
+    """That of a step whose temperature is not known, or not yet."""
+    untold = jnp.full((), jnp.nan, jnp.result_type(*jax.tree.leaves(position)))
+    return StepOutcome(position, gradient, negative_variance, untold)
 
 
 def integrate(
@@ -74,6 +89,9 @@ def integrate(
             step.kick(fraction, gradient)
         else:
             step.friction(flow, fraction, key, noise_variance)
+    if not composition.kick_apart:
+        temperature = kinetic_temperature(manifold, step.phase.position, step.phase.velocity)
+        step.outcome = step.outcome._replace(temperature=temperature)
     return step.phase, step.outcome
 
 
@@ -99,7 +117,7 @@ class _Step:
         self.bases: list[Basis] | None = None
         self.variances: list[Array | None] = [None] * len(leaves)
         nothing = jax.tree.map(jnp.zeros_like, phase.position)
-        self.outcome = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
+        self.outcome = outcome_without_velocities(phase.position, nothing, jnp.zeros((), bool))
 
     def drift(self, fraction: float) -> None:
         position, velocity, thermostat = self.phase
@@ -130,7 +148,8 @@ class _Step:
         leaves = jax.tree.leaves(self.phase.position)
         if self.bases is None:
             self._find_bases(leaves, noise_variance(self.phase.position))
-        velocities = jax.tree.leaves(self.phase.velocity)
+        before = jax.tree.leaves(self.phase.velocity)
+        velocities = list(before)
         self.damped = True
         if flow in "ON":
             if self.injections > 1:
@@ -157,6 +176,17 @@ class _Step:
                 self._report(negative)
             velocities[i] = v
         self.phase = self.phase._replace(velocity=jax.tree.unflatten(self.structure, velocities))
+        if self.composition.kick_apart:
+            self.outcome = self.outcome._replace(temperature=self._temperature(leaves, before, velocities))
+
+    def _temperature(self, leaves: list[Array], before: list[Array], after: list[Array]) -> Float[Array, ""]:
+        """Of the velocities of both drifts, weighed as in `_warmed`; of several rates by their mean."""
+        total: Any = 0.0
+        for m, basis, x, v, w in zip(self.manifolds, self.bases, leaves, before, after, strict=True):
+            lean = self._lean(jnp.mean(basis.rate))
+            total += ((1 - lean) * m.inner(x, v, v) + (1 + lean) * m.inner(x, w, w)) / 2
+        found = total / self.manifold.dim(_tree.shapes(self.phase.position))
+        return found.astype(self.outcome.temperature.dtype)
 
     def _find_bases(self, leaves: list[Array], variance: NoiseVariance) -> None:
         if variance is not None:
@@ -199,9 +229,13 @@ class _Step:
         mean with the weights (1 + 3e) / (4 (1 + e)) and (3 + e) / (4 (1 + e)). See `_noise_subtraction.py`.
         """
         if self.composition.kick_apart:
-            lean = jnp.tanh(xi * self.step_size / 2) / 2  # (1 - e) / (2 (1 + e)), whatever the size of xi
+            lean = self._lean(xi)
             t = t * (1 + lean if self.damped else 1 - lean)
         return (xi + t * excess).astype(xi.dtype)
+
+    def _lean(self, rate: Array) -> Array:
+        """(1 - e) / (2 (1 + e)), whatever the size of the damping's rate."""
+        return jnp.tanh(rate * self.step_size / 2) / 2
 
     def _report(self, negative: Bool[Array, ""] | None) -> None:
         if negative is not None:

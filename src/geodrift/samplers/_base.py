@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from geodrift import _tree
 from geodrift._errors import Result, is_concrete
-from geodrift._types import Batch, Position, RandomKey, Tangent
+from geodrift._types import Batch, Position, RandomKey
 from geodrift.manifolds import Embedded, Manifold, Product, leaf_manifolds
 from geodrift.schedules import as_schedule
 
@@ -21,7 +20,7 @@ class StepInfo(NamedTuple):
 
     result: Int[Array, ""]  # a `Result` code
     residual: Float[Array, ""]  # `Manifold.residual` of the new position; 0 on the manifold
-    kinetic_temperature: Float[Array, ""]  # v.v over the manifold's dimension, at the end of the step
+    kinetic_temperature: Float[Array, ""]  # v.v over the manifold's dimension, as the positions have it
     gradient_norm: Float[Array, ""]  # norm of the last gradient's tangent part
     acceptance: Float[Array, ""]  # probability of the Metropolis test; NaN where there is none
 
@@ -162,11 +161,6 @@ def result_code(
     code = jnp.where(residual > _tolerance(position), Result.LEFT_MANIFOLD, code)
     code = jnp.where(jnp.isfinite(numbers + residual), code, Result.NON_FINITE)
     return code.astype(jnp.int32), residual
-
-
-def kinetic_temperature(manifold: Manifold, position: Position, velocity: Tangent) -> Float[Array, ""]:
-    """``v.v`` over the manifold's dimension."""
-    return manifold.inner(position, velocity, velocity) / manifold.dim(_tree.shapes(position))
 
 
 def _tolerance(position: Position) -> float:

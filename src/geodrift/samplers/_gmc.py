@@ -10,8 +10,9 @@ from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, T
 from geodrift._whole import as_whole, is_whole
 from geodrift.estimators import Full
 from geodrift.integrators import drift, kick
+from geodrift.integrators._interpreter import kinetic_temperature
 from geodrift.manifolds import Manifold
-from geodrift.samplers._base import Sampler, StepInfo, check_position, kinetic_temperature, result_code
+from geodrift.samplers._base import Sampler, StepInfo, check_position, result_code
 from geodrift.samplers._metropolis import metropolis
 from geodrift.schedules import Schedule, as_schedule
 

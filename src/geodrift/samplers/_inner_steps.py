@@ -12,6 +12,7 @@ from geodrift._types import Batch, RandomKey
 from geodrift._whole import is_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
+from geodrift.integrators._interpreter import outcome_without_velocities
 from geodrift.integrators._normals import Ahead, draw_ahead
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler
@@ -153,5 +154,5 @@ def _with_new_batches(
 
     # Here the last step stays inside: the batches of the others would have to be copied.
     nothing = jax.tree.map(jnp.zeros_like, phase.position)
-    start = StepOutcome(phase.position, nothing, jnp.zeros((), bool))
+    start = outcome_without_velocities(phase.position, nothing, jnp.zeros((), bool))
     return jax.lax.scan(step, (phase, estimator_state, start), inputs)[0]

@@ -13,7 +13,7 @@ from geodrift.integrators import Phase, StepOutcome, composition_named, integrat
 from geodrift.integrators._friction import check_friction_fits
 from geodrift.integrators._normals import Ahead
 from geodrift.manifolds import Manifold, Product
-from geodrift.samplers._base import StepInfo, check_position, kinetic_temperature, result_code
+from geodrift.samplers._base import StepInfo, check_position, result_code
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps
 from geodrift.schedules import Schedule
 
@@ -77,7 +77,7 @@ class KineticSampler(InnerSteps):
 
 def phase_info(manifold: Manifold, phase: Phase, outcome: StepOutcome) -> StepInfo:
     """The information on a step with velocities and without a Metropolis test."""
-    temperature = kinetic_temperature(manifold, phase.position, phase.velocity)
+    temperature = outcome.temperature
     norm = jnp.sqrt(manifold.inner(outcome.position, outcome.gradient, outcome.gradient))
     code, residual = result_code(manifold, phase.position, temperature + norm, outcome.negative_variance)
     return StepInfo(

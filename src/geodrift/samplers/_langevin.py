@@ -8,6 +8,7 @@ from geodrift._errors import is_concrete
 from geodrift._types import NoiseVariance, Position, RandomKey, Scalar, Tangent
 from geodrift.integrators import StepOutcome
 from geodrift.integrators._friction import friction_basis
+from geodrift.integrators._interpreter import outcome_without_velocities
 from geodrift.integrators._noise_subtraction import inject
 from geodrift.integrators._normals import Ahead, leaf_key
 from geodrift.manifolds import Euclidean, Manifold, Product, leaf_manifolds
@@ -50,7 +51,7 @@ def geodesic_langevin(
         negative = negative if below is None else negative | below
     move = _tree.axpy(h, gradient, jax.tree.unflatten(structure, noise))
     position, _ = manifold.geodesic(x, move, 1.0)
-    return position, StepOutcome(x, gradient, negative)
+    return position, outcome_without_velocities(x, gradient, negative)
 
 
 def metric_langevin(
@@ -73,7 +74,7 @@ def metric_langevin(
     drift = metric_drift(metric, x, gradient)
     noise, negative = metric_noise(key, metric, x, h, variance)
     position, _ = metric.reflect(_tree.add(x, _tree.axpy(h, drift, noise)))
-    return position, StepOutcome(x, gradient, negative)
+    return position, outcome_without_velocities(x, gradient, negative)
 
 
 def langevin_info(manifold: Manifold, position: Position, outcome: StepOutcome) -> StepInfo:

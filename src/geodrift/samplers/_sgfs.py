@@ -13,7 +13,7 @@ from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import Minibatch
-from geodrift.integrators import StepOutcome
+from geodrift.integrators._interpreter import outcome_without_velocities
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo, check_position
 from geodrift.samplers._langevin import check_flat, langevin_info
@@ -104,7 +104,7 @@ class SGFS(Sampler):
         h = jnp.asarray(self.step_size(state.count), x.dtype)
         move = self._move(key, fisher, gradient, h, size=scores.shape[0])
         position = unravel(x + move)
-        outcome = StepOutcome(state.position, unravel(gradient), jnp.zeros((), bool))
+        outcome = outcome_without_velocities(state.position, unravel(gradient), jnp.zeros((), bool))
         info = langevin_info(self.manifold, position, outcome)
         return SGFSState(position, fisher, state.estimator, state.count + 1), info
 

@@ -22,6 +22,7 @@ from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
 from geodrift.integrators import Phase, StepOutcome
 from geodrift.integrators._friction import friction_basis
+from geodrift.integrators._interpreter import kinetic_temperature
 from geodrift.integrators._noise_subtraction import inject
 from geodrift.manifolds import Euclidean, Manifold
 from geodrift.metrics import Metric
@@ -116,10 +117,11 @@ class SGRHMC(InnerSteps):
             x, r = self._drift(phase.position, phase.velocity, before)
             gradient = jax.tree.map(lambda g, x: g.astype(x.dtype), estimator.gradient(x, prepared), x)
             r, negative = self._kick(key, x, r, gradient, estimator.noise_variance(x, prepared), h)
-            outcome = StepOutcome(x, gradient, negative)
+            at = x
             if after is not None:
                 x, r = self._drift(x, r, after)
-            return Phase(x, r, None), outcome
+            temperature = kinetic_temperature(self.manifold, x, r)
+            return Phase(x, r, None), StepOutcome(at, gradient, negative, temperature)
 
         phase = Phase(state.position, state.momentum, None)
         phase, estimator_state, outcome = inner_steps(
