@@ -13,7 +13,7 @@ from rich.console import Console
 
 import geodrift
 from geodrift.data import InputError
-from geodrift.driver import Length, Run, Shares, _record, fit_to_run, sampled
+from geodrift.driver import Length, Run, Shares, Variable, _record, fit_to_run, sampled
 from geodrift.driver._checkpoint import Checkpoint
 from geodrift.driver._draw_store import DrawStore
 
@@ -41,6 +41,20 @@ def test_every_draw_of_the_chains_is_stored_once_in_order(make_run, quiet, chain
     topics = geodrift.load(run.path).stacked("topics")
     assert topics.shape == (15 * chains, 2, 5)
     assert np.array_equal(topics[15 * (chains - 1) :], reference_draws(50, chains)["topics"][-1])
+
+
+def test_draws_of_more_or_fewer_components_that_wait_are_written_as_they_are(tmp_path, monkeypatch):
+    """Of one write; a component that a draw lacks is missing in it."""
+    made, writes, write = {"sizes": Variable(("cluster", "word"), (None, 2), "float32")}, [], DrawStore._write
+    monkeypatch.setattr(DrawStore, "_write", lambda *told: writes.append(told) or write(*told))
+    store, expected = DrawStore(tmp_path / "draws.zarr", [slice(0, 1), slice(1, 2)]), []
+    for number, width in enumerate((1, 3, 2)):
+        piece = np.full((2, 1, width, 2), number, np.float32)
+        store.append(1, {"sizes": piece}, made)
+        expected.append(np.pad(piece, [(0, 0), (0, 0), (0, 3 - width), (0, 0)], constant_values=np.nan))
+    store.flush()
+    assert len(writes) == 1
+    np.testing.assert_array_equal(store.read(1)["sizes"], np.concatenate(expected))
 
 
 def test_words_of_the_draws_are_the_vocabulary(make_run, quiet):
