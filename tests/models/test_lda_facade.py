@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
+from geodrift import RunWarning
 from geodrift.driver import sampled
 from geodrift.models import LatentDirichletAllocation
 from geodrift.models.kit._facade import MatrixCorpus
@@ -174,6 +175,15 @@ def test_fit_and_partial_fit_forget_each_other(fitted):
     with pytest.raises(ValueError, match="n_topics"):
         model.set_params(n_topics=1).fit(counts)
     assert np.array_equal(model.topic_draws_, straight)
+
+
+def test_intervals_of_a_stream_that_warms_up_are_told_as_too_narrow(fitted):
+    model = LatentDirichletAllocation(3, random_state=4, n_chains=1).partial_fit(fitted[1][:50])
+    with pytest.warns(RunWarning, match=r"still warms up.*140 minibatches.*\(1 and 50 so far\)"):
+        model.top_words()
+    for _ in range(139):
+        model.partial_fit(fitted[1][:2])
+    model.top_words()
 
 
 @pytest.mark.slow  # the two beside it compare a stream's draws with those of its chains

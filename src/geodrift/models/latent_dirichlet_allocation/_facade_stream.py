@@ -1,18 +1,21 @@
 """What the scikit-learn estimator does with documents that come as a stream."""
 
+import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float
 from sklearn.exceptions import NotFittedError
 
+from geodrift._errors import RunWarning
 from geodrift._whole import whole
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import directions_of
 from geodrift.models.kit._settings import refuse_change, refuse_changes
 from geodrift.models.latent_dirichlet_allocation._facade_priors import refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
-from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import StreamChain
+from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream import WARM_UP, StreamChain
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._stream_draws import StreamDraws
 from geodrift.models.topics._facade import TopicModelFacade
 
@@ -69,6 +72,19 @@ class StreamedDocuments(TopicModelFacade):
         self._keep_numbers({})
         self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
         return self
+
+    def top_words(self, vocabulary: Sequence[str] | None = None, *, top: int = 10) -> list[dict[str, Any]]:
+        """See `TopicModelFacade.top_words`; RunWarning (a warning): a stream still warms up."""
+        chain = next(iter(getattr(self, "_stream", [])), None)
+        if chain is not None and chain.warming_up:
+            warnings.warn(
+                f"the stream still warms up, until {WARM_UP[0]} minibatches or {WARM_UP[1]:,} documents have"
+                f" gone by ({chain.count} and {chain.documents_seen:,} so far): intervals of words are too"
+                " narrow until then",
+                RunWarning,
+                stacklevel=2,
+            )
+        return super().top_words(vocabulary, top=top)
 
     @property
     def topic_draws_(self) -> Float[np.ndarray, "N K V"]:

@@ -139,7 +139,9 @@ class StreamChain:
             moved = {n.removeprefix("move."): v for n, v in arrays.items() if n.startswith("move.")}
             self._started().restore(moved)
 
-    def _warming_up(self) -> bool:
+    @property
+    def warming_up(self) -> bool:
+        """Whether `topics` are means, and not draws yet."""
         return self.count < WARM_UP[0] and self.documents_seen < WARM_UP[1]
 
     def _started(self) -> ScaledCounts:
@@ -160,6 +162,6 @@ class StreamChain:
         move = self._started()
         move.num_documents = self.total_documents or move.documents_seen + size
         numbers = move.documents_seen + np.arange(size)
-        draws = move.step(as_minibatch(rows, numbers, self._place), self.count, self._warming_up())
+        draws = move.step(as_minibatch(rows, numbers, self._place), self.count, self.warming_up)
         self.count += 1
         return draws
