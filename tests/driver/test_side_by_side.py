@@ -181,8 +181,12 @@ def directions(sparse):
         (hdp.Chain, hdp.Settings(batch_size=50)),
         (dpm.Chain, dpm.Settings(batch_size=50)),
         (sam.Chain, sam.Settings(batch_size=50, n_topics=4)),
-        (directions(sparse=False), DirectionSettings(batch_size=50, n_clusters="auto")),
-        (directions(sparse=True), DirectionSettings(batch_size=50, n_clusters=5)),
+        (directions(sparse=False), DirectionSettings(batch_size=50, n_clusters=5)),
+        pytest.param(
+            directions(sparse=True),
+            DirectionSettings(batch_size=50, n_clusters="auto"),
+            marks=pytest.mark.slow,  # two kernels are others than of dense rows
+        ),
     ],
     ids=["lda", "hdp", "dpm", "sam", "vmf", "vmf sparse"],
 )
