@@ -62,11 +62,10 @@ def padded(text: str, width: int) -> str:
 
 def cut(text: str, width: int) -> str:
     """At most so many columns: what is left out is told by an ellipsis."""
-    if columns(text) <= width:
-        return text
-    while columns(text) > width - 1:
-        text = text[:-1]
-    return text + "…"
+    from rich.cells import set_cell_size
+
+    # Half of a wide letter becomes a space.
+    return text if columns(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def say(text: object, stream: Any = None) -> None:

@@ -20,8 +20,8 @@ class SideBySide:
     """Calls a function for several chains at the same time; no draw depends on it.
 
     The threads of one step wait for one another, and there is not always work for all of them; chains do not
-    wait. Meanwhile the BLAS has one thread, also where such chains take turns: so many chains or cores there
-    are, a chain's draws are the same.
+    wait. Meanwhile the BLAS has one thread, also where such chains take turns: a chain's draws are the same
+    however many chains or cores there are.
 
     Args:
         chains: Of a run.
