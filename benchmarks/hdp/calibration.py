@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from geodrift.driver import sampled
+from geodrift.models.clusters._cluster_count import law_of_count
 from geodrift.models.hierarchical_dirichlet_process import Chain, Settings
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._places import numbers_above
@@ -75,9 +76,12 @@ def simulated(kind, rng):
 
 
 def told_of(name, truth, draws, rng):
-    """The truth's rank among the draws, [chain, draw], and the 90% interval."""
+    """The truth's rank among the draws, [chain, draw], and the 90% interval, of whole numbers as it is told."""
     below, equal = int((draws < truth).sum()), int((draws == truth).sum())
-    low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
+    if draws.dtype.kind in "iu":
+        low, high = law_of_count(draws, 0.0)[3:5]
+    else:
+        low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
     return {
         "truth": float(truth),
         "low": float(low),

@@ -7,7 +7,8 @@ prior, directions uniform, all of it the model's own prior. The truth's number o
 of those above 1% of the rows, is ranked among the draws, ties broken at random; over the sets the ranks are
 uniform if the draws are the posterior's. Fixed: ten clusters with weights Dirichlet(1), fitted by a mixture
 of finite mixtures; whether the number above 1% lies in the 90% interval, and how wide that is. Every fit is
-from a cold start. The file is written after every set, and a later call goes on from it.
+the estimator's, of its default chains, passes and draws, from a cold start. The file is written after every
+set, and a later call goes on from it.
 """
 
 import argparse
@@ -20,17 +21,14 @@ import numpy as np
 from scipy import stats
 
 from geodrift.distributions._host_sample import host_sample
-from geodrift.driver import sampled
+from geodrift.models import VonMisesFisherMixture
 from geodrift.models.clusters import cluster_count
+from geodrift.models.kit._settings import settings_of
 from geodrift.models.von_mises_fisher_mixture import Settings
-from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._cluster_number import MEAN_ALPHA
-from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 
 ROWS, DIM = {"process": 300, "fixed": 1_000}, {"process": 3, "fixed": 20}
-PASSES = {"process": 400, "fixed": 150}  # of each chain; half of them are warm-up
 FIXED, MEDIAN, SHAPE = 10, 20.0, 20.0  # clusters, and the prior of their concentrations
-CHAINS, DRAWS = 2, 50
 COUNTED = {"clusters": 0.0, "clusters_above": 0.01}  # above which share of the rows
 
 
@@ -47,15 +45,10 @@ def restaurant(rows, alpha, rng):
     return labels
 
 
-def settings_of(kind):
+def estimator(kind, number):
     if kind == "process":
-        return Settings(number_prior="Dirichlet process", shared_concentration=False, num_draws=DRAWS)
-    return Settings(
-        concentration_median=MEDIAN,
-        concentration_shape=SHAPE,
-        shared_concentration=False,
-        num_draws=DRAWS,
-    )
+        return VonMisesFisherMixture(number_prior="Dirichlet process", random_state=number)
+    return VonMisesFisherMixture(concentration_median=MEDIAN, concentration_shape=SHAPE, random_state=number)
 
 
 def simulated(kind, rng):
@@ -65,7 +58,7 @@ def simulated(kind, rng):
     else:
         labels = rng.choice(FIXED, size=ROWS[kind], p=rng.dirichlet(np.ones(FIXED)))
     number = labels.max() + 1
-    kappa = settings_of(kind).concentration(DIM[kind]).draws(rng, number)
+    kappa = settings_of(estimator(kind, 0), Settings).concentration(DIM[kind]).draws(rng, number)
     directions = host_sample(rng, np.zeros((number, DIM[kind])))
     return host_sample(rng, (kappa[:, None] * directions)[labels]), labels
 
@@ -74,20 +67,18 @@ def one_set(kind, number):
     rng = np.random.default_rng([number, list(ROWS).index(kind)])
     x, labels = simulated(kind, rng)
     began = time.process_time()
-    chains = [Chain(rows_of(x), settings_of(kind), seed=number, chain=chain) for chain in range(CHAINS)]
-    found = sampled(chains, PASSES[kind])
+    model = estimator(kind, number).fit(x)
     told = {"kind": kind, "set": number, "processor_seconds": time.process_time() - began}
-    draws = found["assignments"].reshape(-1, len(labels))
     for name, share in COUNTED.items():
         truth = int(cluster_count(labels[None], share).draws[0])
-        law = cluster_count(draws, share)
+        law = cluster_count(model.assignments_, share)
         below, equal = int((law.draws < truth).sum()), int((law.draws == truth).sum())
         told[name] = {
             "truth": truth,
             "low": law.low,
             "high": law.high,
             "rank": (below + rng.random() * (equal + 1)) / (len(law.draws) + 1),
-            "means_of_chains": law.draws.reshape(CHAINS, -1).mean(axis=1).tolist(),
+            "means_of_chains": law.draws.reshape(model.n_chains, -1).mean(axis=1).tolist(),
         }
     return told
 
@@ -119,7 +110,7 @@ def main():
     parser.add_argument("--fixed", type=int, default=20, help="with ten clusters")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no set after so many")
     told, began = parser.parse_args(), time.perf_counter()
-    arguments = {"rows": ROWS, "dim": DIM, "passes": PASSES, "chains": CHAINS, "draws": DRAWS}
+    arguments = {"rows": ROWS, "dim": DIM}
     kept = json.loads(told.out.read_text()) if told.out.exists() else {"arguments": arguments, "sets": []}
     if kept["arguments"] != arguments:
         parser.error(f"{told.out} was made with {kept['arguments']}")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from geodrift.models.clusters import cluster_count, coclustering, membership, point_partition
+from geodrift.models.clusters._cluster_count import law_of_count
 from geodrift.models.clusters._labels import compact
 from geodrift.models.clusters._point_partition import expected_distance
 
@@ -119,6 +120,44 @@ def test_number_of_clusters_above_a_size():
     assert told.probabilities.tolist() == [0.5, 0.5]
     assert (told.low, told.high) == (1, 2)
     assert cluster_count(draws, 0).draws.tolist() == [2, 3, 1, 2]
+    of_chains = cluster_count(draws.reshape(2, 2, 5), 0.2)
+    assert of_chains.draws.tolist() == [1, 2, 1, 2]
+    assert (of_chains.low, of_chains.high) == (1, 2)  # the chains are alike
+
+
+def test_interval_of_a_number_holds_what_another_chain_finds():
+    """Chains that move about a number of their own, as slow chains do."""
+    rng, hits, pooled = np.random.default_rng(0), [], []
+    for _ in range(400):
+        levels = 10 + 2 * rng.normal(size=(5, 1))
+        numbers = np.maximum(1, np.rint(levels + 0.7 * rng.normal(size=(5, 25)))).astype(int)
+        told, truth = law_of_count(numbers[:4], 0.01), numbers[4, 0]
+        hits.append(told.low <= truth <= told.high)
+        low, high = np.quantile(numbers[:4], [0.05, 0.95], method="inverted_cdf")
+        pooled.append(low <= truth <= high)
+    # Standard error .013. Numbers are rounded, so that an interval holds a little more than it says.
+    assert 0.89 < np.mean(hits) < 0.96
+    assert np.mean(pooled) < 0.85
+
+
+def test_chains_of_one_law_have_the_interval_of_their_draws():
+    numbers = np.random.default_rng(1).poisson(20, (4, 200))
+    told = law_of_count(numbers, 0.01)
+    low, high = np.quantile(numbers, [0.05, 0.95], method="inverted_cdf")
+    assert low - 1 <= told.low <= low
+    assert high <= told.high <= high + 1
+    assert (law_of_count(np.full((4, 25), 3), 0.01).low, law_of_count(np.zeros((4, 25), int), 0.0).high) == (
+        3,
+        0,
+    )
+
+
+def test_chains_that_stand_still_have_an_interval_to_both_sides():
+    numbers = np.repeat([[5], [6], [5], [6]], 25, axis=1)
+    numbers[1, 3] = 7
+    told = law_of_count(numbers, 0.01)
+    assert told.low <= 4
+    assert told.high >= 7
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_lines_keep_within_the_terminal_and_lose_no_word(monkeypatch, columns):
     documents = leading_text([part(0, 4) | {"words": ["orbit"] * 20, "documents": [entry]}], "topic")
     spans = ["2018-01-18 to 2018-12-19", "2019-01-18 to 2019-12-19 and still some more of it"]
     effects = effect_text([effect(spans[0], spans[1:])], "topic", "date", dates=True)
-    law = law_of_number(np.array([30, 31, 33]), "number_of_topics", 0.01, "token")
+    law = law_of_number(np.array([[30, 31, 33]]), "number_of_topics", 0.01, "token")
     apart = np.arange(4.0)[:, None] + np.random.default_rng(0).normal(size=(4, 25))
     verdict = Verdict("topic", [], 4, 0.9, 0.0, [], {"number_of_topics": quantity_told(apart)})
     number = paragraphs(numbers_text([law | {"of": "any token"}, law], "topic", verdict))

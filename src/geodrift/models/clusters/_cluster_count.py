@@ -1,11 +1,13 @@
 """The posterior of the number of clusters, small ones left out."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.clusters._labels import checked_assignments
+from geodrift.models.kit._number_interval import number_interval
 
 
 class ClusterCount(NamedTuple):
@@ -15,9 +17,10 @@ class ClusterCount(NamedTuple):
         share: Of the rows, above which a cluster is counted.
         values: The numbers that occur in the draws, increasing.
         probabilities: Of each.
-        low: 5% quantile: the least number with at least that probability at or below it.
-        high: 95% quantile.
-        draws: The number in each draw.
+        low: 5% quantile: the least number with at least that probability at or below it. Of several chains
+            not above the end of the interval that holds the next draw of another chain.
+        high: 95% quantile, and not below that interval's other end.
+        draws: The number in each draw, of one chain after the other.
     """
 
     share: float
@@ -35,24 +38,35 @@ def cluster_count(assignments: Any, share: float = 0.01) -> ClusterCount:
     number above a size that the data tell.
 
     Args:
-        assignments: Draws of assignments [draw, row], any labels; below 0 is no cluster.
+        assignments: Draws of assignments [draw, row], any labels; below 0 is no cluster. Of several chains
+            [chain, draw, row]: where they differ, the interval is as wide as another chain may lie.
         share: Of the rows, from 0 to below 1. With 0 every cluster counts.
 
     Raises:
         ValueError: ``share`` is outside its range.
     """
-    labels = checked_assignments(assignments)
+    values = np.asarray(assignments)
+    chains = len(values) if values.ndim == 3 else 1
+    labels = checked_assignments(values.reshape(-1, values.shape[2]) if values.ndim == 3 else values)
     if not 0 <= share < 1:
         raise ValueError(f"share must be at least 0 and below 1, got {share!r}")
     found = []
     for draw in labels:
         _, sizes = np.unique(draw[draw >= 0], return_counts=True)
         found.append(int((sizes > share * labels.shape[1]).sum()))
-    return law_of_count(np.array(found), share)
+    return law_of_count(np.array(found).reshape(chains, -1), share)
 
 
-def law_of_count(draws: Int[np.ndarray, " N"], share: float) -> ClusterCount:
-    """The law of the number of clusters above a share of the rows, of the number in each draw."""
+def law_of_count(numbers: Int[np.ndarray, "C N"], share: float) -> ClusterCount:
+    """The law of the number of clusters above a share of the rows, of the number in each draw of each chain.
+
+    A number of clusters moves slowly: what chains differ by is in the interval, as in that of a component.
+    """
+    draws = numbers.ravel()
     values, counts = np.unique(draws, return_counts=True)
     low, high = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
+    if len(numbers) > 1:
+        # On a logarithmic scale, on which none is half of one.
+        told = number_interval(np.maximum(numbers, 0.5))
+        low, high = min(low, math.floor(told["low"] + 0.5)), max(high, math.ceil(told["high"] - 0.5))
     return ClusterCount(share, values, counts / len(draws), int(low), int(high), draws)

@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from geodrift.models.clusters._cluster_count import law_of_count
 from geodrift.models.kit._verdict import Verdict
 
 
-def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str = "row") -> dict[str, Any]:
+def law_of_number(
+    numbers: Int[np.ndarray, "C N"], name: str, share: float = 0.0, data: str = "row"
+) -> dict[str, Any]:
     """The posterior of a number of components.
 
     Args:
-        numbers: Of all draws.
+        numbers: Of all draws, [chain, draw].
         name: Of the number.
         share: Of the data, above which a component counts.
         data: What components are shares of, in the singular.
@@ -21,7 +24,7 @@ def law_of_number(numbers: np.ndarray, name: str, share: float = 0.0, data: str 
     Returns:
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
     """
-    law = law_of_count(numbers.ravel(), share)
+    law = law_of_count(numbers, share)
     return {
         "name": name,
         "of": f"more than {100 * share:g}% of the {data}s" if share else f"any {data}",

@@ -210,7 +210,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         check_is_fitted(self)
         if not 0 <= least < 1:
             raise ValueError(f"least = {least!r}: a share of the rows must be at least 0 and below 1")
-        numbers = _places.numbers_above(self._draws["cluster_sizes"][None], least)
+        numbers = _places.numbers_above(self._of_chains(self._draws["cluster_sizes"]), least)
         return law_of_number(numbers, "number_of_clusters_above", least)
 
     def __sklearn_tags__(self) -> Any:

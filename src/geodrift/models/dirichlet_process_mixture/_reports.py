@@ -62,7 +62,7 @@ class ClusterReports:
 
     def _told_numbers(self: Any) -> list[dict[str, Any]]:
         """How many clusters there are, and how many above `LEAST_SHARE`."""
-        numbers = law_of_number(np.asarray(self.number_of_clusters_draws_), "number_of_clusters")
+        numbers = law_of_number(self._of_chains(self.number_of_clusters_draws_), "number_of_clusters")
         return [numbers, self.number_of_clusters()]
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> None:

@@ -165,11 +165,12 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         check_is_fitted(self)
         if not STORED_SHARE <= least < 1:
             raise ValueError(f"least must be at least {STORED_SHARE} and below 1, got {least!r}")
-        numbers = _places.numbers_above(self._draws["topic_sizes"][None], least)
+        numbers = _places.numbers_above(self._of_chains(self._draws["topic_sizes"]), least)
         return law_of_number(numbers, "number_of_topics_above", least, HierarchicalAnswers.counted_data)
 
     def _told_numbers(self) -> list[dict[str, Any]]:
-        drawn, data = self.number_draws_["number_of_topics"], HierarchicalAnswers.counted_data
+        drawn = self._of_chains(self.number_draws_["number_of_topics"])
+        data = HierarchicalAnswers.counted_data
         return [law_of_number(drawn, "number_of_topics", data=data), self.number_of_topics()]
 
     def perplexity(self, X: Any, *, seed: int = 0) -> float:

@@ -166,14 +166,14 @@ class VonMisesFisherAnswers(ComponentAnswers):
     def _numbers(self, run: Run) -> list[dict[str, Any]]:
         """The posterior of the number of clusters, as `cluster_count` counts them."""
         posterior = run.draws["posterior"].to_dataset()
-        above = []
+        numbers, above = posterior["number_of_clusters"].values, []
         for of_chain in posterior["assignments"]:  # one chain is held at a time
             for draw in of_chain.values:
                 sizes = np.bincount(draw[draw >= 0]) if (draw >= 0).any() else np.zeros(1)
                 above.append(int((sizes > LEAST_WEIGHT * len(draw)).sum()))
         return [
-            law_of_number(posterior["number_of_clusters"].values, "number_of_clusters"),
-            law_of_number(np.array(above), "number_of_clusters_above", LEAST_WEIGHT),
+            law_of_number(numbers, "number_of_clusters"),
+            law_of_number(np.array(above).reshape(numbers.shape), "number_of_clusters_above", LEAST_WEIGHT),
         ]
 
 

@@ -159,7 +159,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         self.settings_ = settings
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
-        self.cluster_count_: ClusterCount = cluster_count(flat)
+        self.cluster_count_: ClusterCount = cluster_count(self.assignments_)
         most = None if settings.inferred else int(settings.n_clusters)
         self.labels_ = partition_of(flat, bool(settings.background), most)
 

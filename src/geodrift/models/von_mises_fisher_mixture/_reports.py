@@ -128,9 +128,11 @@ class ClusterReports:
 
     def _told_numbers(self: Any) -> list[dict[str, Any]]:
         """How many clusters there are, and how many have more than `LEAST_WEIGHT` of the rows."""
+        numbers = self.draws_["number_of_clusters"]
+        above = self.cluster_count_.draws.reshape(numbers.shape)
         return [
-            law_of_number(self.draws_["number_of_clusters"], "number_of_clusters"),
-            law_of_number(self.cluster_count_.draws, "number_of_clusters_above", LEAST_WEIGHT),
+            law_of_number(numbers, "number_of_clusters"),
+            law_of_number(above, "number_of_clusters_above", LEAST_WEIGHT),
         ]
 
     def _checks(self, X: Any, vocabulary: Sequence[str] | None) -> None:
