@@ -76,7 +76,7 @@ def simulated(kind, rng):
 
 
 def told_of(name, truth, draws, rng):
-    """The truth's rank among the draws, [chain, draw], and the 90% interval, of whole numbers as it is told."""
+    """The truth's rank among the draws, [chain, draw], and the 90% interval; of numbers of topics as told."""
     below, equal = int((draws < truth).sum()), int((draws == truth).sum())
     if draws.dtype.kind in "iu":
         low, high = law_of_count(draws, 0.0)[3:5]
