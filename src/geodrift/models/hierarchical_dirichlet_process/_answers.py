@@ -61,7 +61,7 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         names = ("topics", "topic_weights", "other_words", "other_weight", "mixture_concentration")
         some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
-        topics, alpha = told_first(*as_lda(some), orders[chosen])
+        topics, alpha = told_first(some, orders[chosen])
         if not fitted:
             topics = with_means(topics, told["topics"], told["topic_weights"], chosen)
         how: dict[str, Any] = {"seed": seed, "told": orders.shape[1], "found": draws_found(agreed, chosen, 1)}
