@@ -13,6 +13,7 @@ from geodrift import cli, models
 from geodrift.driver import Run
 from geodrift.models.kit._report_facade import _named_rows
 from geodrift.report._text import significant
+from report.synthetic import synthetic_clusters
 
 WORDS = [f"w{i:02d}" for i in range(30)]
 
@@ -208,6 +209,24 @@ def test_figures_of_papers_show_the_same_numbers(run):
     ):
         with pytest.raises(gd.InputError):
             wrong()
+
+
+def test_figures_of_clusters_of_vectors_name_rows_and_what_is_no_cluster():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    report = synthetic_clusters()
+    sized = gd.plots.sizes(report, words=2)
+    first = report.by_size()[0]
+    rows = [f"row {entry['row']}" for entry in report.parts[first]["nearest"][:2]]
+    assert sized.get_yticklabels()[0].get_text() == " ".join([str(first), *rows])
+    every = gd.plots.document(report, 0, top=99)
+    names = [label.get_text() for label in every.get_yticklabels()]
+    assert sorted(names) == sorted([f"cluster {k}" for k in range(5)] + ["other clusters", "no cluster"])
+    with pytest.raises(gd.InputError, match="have no words: make it with a vocabulary"):
+        gd.plots.words(report, 0)
+    pyplot.close("all")
 
 
 def test_rows_of_a_data_frame_have_the_names_of_its_index():
