@@ -11,7 +11,9 @@ import geodrift as gd
 from cases import MODELS
 from geodrift import cli, models
 from geodrift.driver import Run
+from geodrift.models.kit._document_weights import weight_blocks
 from geodrift.models.kit._report_facade import _named_rows
+from geodrift.models.kit._runs import corpus_of
 from geodrift.report._text import significant
 from report.synthetic import synthetic_clusters
 
@@ -147,6 +149,24 @@ def test_without_the_corpus(run):
 
 
 REPORTING = [case for case in MODELS if case.reads == "counts"]
+
+
+def test_documents_set_aside_are_weighed_as_new_ones(run):
+    run = Run.open(run)
+    model, corpus = models.model_of(run), corpus_of(run)
+    if model.name == "sam":
+        return  # it weighs both alike
+    fitted = corpus.split(run.config["held_out"], run.config["seed"])[0].documents
+    aside = np.setdiff1d(np.arange(corpus.num_documents), fitted)
+    assert len(aside) == 8
+    (_, weights), *more = weight_blocks(run, model, corpus, fitted=True)
+    assert not more
+    rows = model.answers().rows(run, corpus.rows(np.arange(corpus.num_documents)))
+    own, new = (model.answers().transform(run, rows, seed=0, fitted=fitted) for fitted in (True, False))
+    for name in ("mean", "low", "high"):
+        np.testing.assert_array_equal(weights[name][fitted], own[name][fitted])
+        np.testing.assert_array_equal(weights[name][aside], new[name][aside])
+    assert not np.array_equal(new["mean"][aside], own["mean"][aside])
 
 
 @pytest.mark.parametrize("case", REPORTING, ids=lambda case: case.name)
