@@ -31,6 +31,17 @@ def chains_of(components, num_draws=12, seed=0):
     return draws.astype(np.float32)
 
 
+@pytest.mark.parametrize("chains", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_components_of_a_chain_are_found_by_it(chains, dtype):
+    components = topics(5, 6)
+    components[1:3] = components[0]
+    draws = np.tile(components.astype(dtype), (chains, 4, 1, 1))
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    assert agreed.found.all()
+    assert np.isfinite(expected_topics(ordered["topics"], agreed, False)).all()
+
+
 def matched_to(ordered, truth):
     """The place of each true component in aligned draws."""
     means = np.sqrt(ordered.mean(axis=1)).mean(axis=0)

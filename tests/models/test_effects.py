@@ -100,6 +100,8 @@ def test_groups_are_values_or_spans():
 
 
 def test_months_and_days_of_eight_digits_are_dates():
+    middles = groups_of(["2023-07-02T12:00", "2024-07-02"], "day")
+    assert middles.centres.tolist() == [2023.5, 2024.5]
     months = groups_of(["2020-01", "2021-07", "2020-01"], "month")
     assert (months.names, months.dates, months.days) == (["2020-01", "2021-07"], True, False)
     assert months.centres == pytest.approx([2020.04, 2021.54], abs=0.01)

@@ -113,9 +113,23 @@ def test_small_topics_are_stored_as_one_and_nothing_is_lost():
 
 
 def test_topics_that_are_told_of_come_first():
-    topics, alpha = told_first(*as_lda(DRAWS), np.array([[1, 2], [2, 0]]))
+    topics, alpha = told_first(DRAWS, np.array([[1, 2], [2, 0]]))
     assert topics[:, 0, 0] == pytest.approx([0.9, 0.7])
     assert alpha[1] == pytest.approx([0.3, 1.5, 0.6, 0.6])
+
+
+@pytest.mark.parametrize("absent", [2, 3, 4])
+def test_a_topic_that_only_other_draws_have_is_not_taken_for_that_of_all_others(absent):
+    more = {name: DRAWS[name] for name in ("other_words", "other_weight", "mixture_concentration")}
+    for name in ("topics", "topic_weights"):
+        values = DRAWS[name]
+        empty = np.full((2, 2, *values.shape[2:]), np.nan, values.dtype)
+        more[name] = np.concatenate([values, empty], axis=1)
+    first = {name: values[:1] for name, values in more.items()}  # of two topics
+    _, alpha = told_first(first, np.array([[1, absent]]))
+    assert alpha[0, :2] == pytest.approx([0.6, 0.0], abs=1e-6)
+    assert alpha[0, -1] == pytest.approx(0.2)
+    assert alpha.sum() == pytest.approx(2.0)
 
 
 def test_mixtures_of_some_topics_are_those_of_all_summed():

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,14 @@ import scipy.sparse as sp
 from geodrift._errors import InputError
 from geodrift.driver import Run
 from geodrift.models import choose_number_of_topics
+from geodrift.models.kit._agreement import aligned
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import completion_by_chain
+from geodrift.models.topics._ladder import Ladder
 from geodrift.models.topics._ladder_rule import TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import held_out_of
+from geodrift.models.topics._ladder_scores import scored
+from geodrift.models.topics._topic_scores import topic_scores
 from models import lda_problem as problem
 
 
@@ -70,6 +75,27 @@ def test_numbers_that_are_alike_are_not_told_apart():
     assert TOLD_APART == 2.0
 
 
+def test_a_number_under_which_a_held_out_word_is_impossible_is_never_chosen(tmp_path):
+    scores, tokens = simulated_scores(np.random.default_rng(0), (-2.0, -1.0, -3.0))
+    without = compared(scores[1:], tokens)
+    scores[0][1, 3] = -np.inf
+    told = compared(scores, tokens)
+    assert [row["apart"] for row in told] == [True, False, True]
+    assert told[1:] == without
+    others = {"perplexity": np.inf, "shared": 1, "npmi": None, "run": "run"}
+    rows = [{"topics": number} | others | row for number, row in zip((5, 10, 20), told, strict=True)]
+    found = Ladder(rows, 10, 10, 4, 300, int(tokens.sum()))
+    assert "infinity" in str(found)
+    found.save(tmp_path)
+    strict = {"parse_constant": lambda name: pytest.fail(f"{name} is not JSON")}
+    read = json.loads((tmp_path / "choice.json").read_text(), **strict)
+    assert read["rows"][0]["difference"] is read["rows"][0]["chain_scores"][1] is None
+    assert "nan" not in (tmp_path / "choice.html").read_text().lower()
+    assert "\N{INFINITY}" in (tmp_path / "choice.html").read_text()
+    with pytest.raises(ValueError, match="larger topic_word_prior"):
+        compared(scores[:1], tokens)
+
+
 def test_scores_by_chain_are_those_of_document_completion():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(12, 0.3), (2, 3, 4))
@@ -81,6 +107,34 @@ def test_scores_by_chain_are_those_of_document_completion():
     first = completion_perplexity(counts, topics[0], alpha[0], seed=3)
     np.testing.assert_allclose(found.by_chain[0], first.document_log_likelihood)
     assert not np.allclose(found.by_chain[0], found.by_chain[1])
+
+
+def test_coherence_is_of_topics_that_chains_have_found_and_not_of_blends():
+    # The third chain has another second topic, and a blend would have words of both.
+    rng = np.random.default_rng(0)
+    topics = np.full((3, 30), 1e-3)
+    topics[0, :10], topics[1, 10:15], topics[1, 15:20], topics[2, 20:25] = 0.1, 0.15, 0.05, 0.2
+    right, wrong = topics[:2], topics[[0, 2]]
+    draws = np.stack([each + rng.uniform(0, 1e-4, (5, 2, 30)) for each in (right, wrong, right)])
+    together = SimpleNamespace(
+        perplexity=1.0,
+        log_likelihood_per_token=0.0,
+        standard_error=0.0,
+        document_held_out_tokens=np.ones(1),
+    )
+    answers = SimpleNamespace(
+        variable="topics",
+        signed=False,
+        completion_by_chain=lambda *told, seed: SimpleNamespace(together=together, by_chain=np.zeros((3, 1))),
+        aligned=lambda run: aligned({"topics": draws}, "topics", np.sqrt),
+    )
+    counts = sp.csr_matrix(np.kron(np.eye(3, dtype=int), np.ones(10, dtype=int)))
+    training = SimpleNamespace(num_documents=3, matrix=lambda: counts)
+    run = SimpleNamespace(state={"counts": [1], "seconds": 1.0})
+    model = SimpleNamespace(answers=lambda: answers)
+    told = scored(model, run, counts, training, 0).told
+    found = topic_scores(draws[0].mean(axis=0), counts)
+    assert told["npmi"] == pytest.approx(found["npmi"]["value"])
 
 
 def test_a_tenth_of_the_documents_is_set_aside():

@@ -4,14 +4,18 @@ import importlib.util
 import json
 import pathlib
 import sys
+from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from geodrift.models._registry import model_named
+from geodrift.models.kit._agreement import aligned as kit_aligned
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, evaluate, split_tokens
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import fold_in
+from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics._topic_scores import topic_scores
 from law_checks import assert_means, z_bound
 from models.lda_problem import exact_mean_mixture, simulate, tokens_of
@@ -211,3 +215,27 @@ def test_against_the_independent_scorer(request, monkeypatch):
         error = np.sqrt((deviations**2).sum()) / ours.held_out_tokens
         difference = np.log(ours.perplexity / theirs["perplexity"])
         assert abs(difference) < z_bound(2) * error < 0.01
+
+
+def test_scores_of_topics_have_the_numbers_that_topics_have_elsewhere(monkeypatch):
+    """One of three chains has another topic in one place; each chain has an order of its own."""
+    rng, chains = np.random.default_rng(0), []
+    base = rng.dirichlet(np.full(60, 0.1), 6)
+    for chain in range(3):
+        here = base.copy()
+        if chain == 2:
+            here[4] = rng.dirichlet(np.full(60, 0.1))
+        here = rng.permutation(here)
+        chains.append([np.stack([rng.dirichlet(2000 * row + 1e-3) for row in here]) for _ in range(4)])
+    draws = np.array(chains, np.float32)
+    ordered, agreed = kit_aligned({"topics": draws}, "topics", np.sqrt)
+    answers = model_named("lda").answers()
+    monkeypatch.setattr(type(answers), "aligned", lambda self, run: (ordered, agreed))
+    rows = sp.csr_matrix(rng.poisson(20 * base.mean(axis=0), (30, 60)))
+    run = SimpleNamespace(config={"settings": {"doc_topic_prior": 0.1}})
+    some = {"topics": draws[:, [1, 3]].reshape(-1, 6, 60)}
+    told = answers.score(run, rows, some, seed=0, options={})
+    expected = expected_topics(ordered["topics"], agreed, False)
+    found = topic_scores(expected, rows, draws=ordered["topics"][:, [1, 3]].reshape(-1, 6, 60))
+    assert {name: told[name] for name in found} == found
+    assert len(found["npmi"]["topics"]) == 6

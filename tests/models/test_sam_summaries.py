@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
+from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.spherical_admixture import (
     align,
     annealed_log_perplexity,
@@ -16,6 +17,9 @@ from geodrift.models.spherical_admixture import (
     summarise_topics,
     weight_rows,
 )
+from geodrift.models.spherical_admixture.documents._document_states import sizes_and_spread
+from geodrift.models.spherical_admixture.documents._documents import DocumentSource
+from geodrift.models.spherical_admixture.documents._first_topics import first_topics
 from law_checks import assert_means
 
 SCORER = pathlib.Path(__file__).parents[2].parent / "shared" / "eval" / "sam_logperp.py"
@@ -136,3 +140,24 @@ def test_log_perplexity_against_the_independent_scorer():
     np.testing.assert_allclose(
         log_perplexity(rows, topics, 60.0, 0.7, theta_draws=50, seed=5), theirs, rtol=1e-12
     )
+
+
+def test_a_word_that_all_documents_have_leaves_the_start_a_factorisation():
+    """Its weight log(D / (1 + D)) is a little below 0, and factors cannot be."""
+    rng = np.random.default_rng(0)
+    leads = np.kron(np.eye(4), np.ones(10))
+    counts = np.column_stack([rng.poisson(0.1 + 2 * leads[np.arange(200) % 4]), np.ones(200, int)])
+    source = DocumentSource(MatrixCorpus(sp.csr_matrix(counts)), "tfidf")
+    assert source.rows(np.arange(200)).data.min() < 0
+    found = first_topics(source, 4, np.random.default_rng(1))
+    cosines = found[:, :40] @ leads.T / np.sqrt(10)
+    assert sorted(cosines.argmax(axis=1)) == [0, 1, 2, 3]
+    assert cosines.max(axis=1).min() > 0.9
+
+
+def test_sizes_of_topics_in_millions_of_documents_sum_to_one():
+    leads = np.where(np.random.default_rng(0).random(1_500_000) < 0.05, 0.905, 0.005).astype(np.float32)
+    mixtures = np.stack([leads, 1 - leads], axis=1)
+    sizes, spread = sizes_and_spread(mixtures)
+    assert sizes == pytest.approx(mixtures.mean(axis=0, dtype=np.float64), rel=1e-6)
+    assert spread == pytest.approx(mixtures.std(axis=0, dtype=np.float64).mean(), rel=1e-5)

@@ -11,8 +11,11 @@ import geodrift as gd
 from cases import MODELS
 from geodrift import cli, models
 from geodrift.driver import Run
+from geodrift.models.kit._document_weights import weight_blocks
 from geodrift.models.kit._report_facade import _named_rows
+from geodrift.models.kit._runs import corpus_of
 from geodrift.report._text import significant
+from report.synthetic import synthetic_clusters
 
 WORDS = [f"w{i:02d}" for i in range(30)]
 
@@ -148,6 +151,24 @@ def test_without_the_corpus(run):
 REPORTING = [case for case in MODELS if case.reads == "counts"]
 
 
+def test_documents_set_aside_are_weighed_as_new_ones(run):
+    run = Run.open(run)
+    model, corpus = models.model_of(run), corpus_of(run)
+    if model.name == "sam":
+        return  # it weighs both alike
+    fitted = corpus.split(run.config["held_out"], run.config["seed"])[0].documents
+    aside = np.setdiff1d(np.arange(corpus.num_documents), fitted)
+    assert len(aside) == 8
+    (_, weights), *more = weight_blocks(run, model, corpus, fitted=True)
+    assert not more
+    rows = model.answers().rows(run, corpus.rows(np.arange(corpus.num_documents)))
+    own, new = (model.answers().transform(run, rows, seed=0, fitted=fitted) for fitted in (True, False))
+    for name in ("mean", "low", "high"):
+        np.testing.assert_array_equal(weights[name][fitted], own[name][fitted])
+        np.testing.assert_array_equal(weights[name][aside], new[name][aside])
+    assert not np.array_equal(new["mean"][aside], own["mean"][aside])
+
+
 @pytest.mark.parametrize("case", REPORTING, ids=lambda case: case.name)
 def test_estimators_report_their_own_numbers(case):
     counts = documents(40, 2)
@@ -208,6 +229,24 @@ def test_figures_of_papers_show_the_same_numbers(run):
     ):
         with pytest.raises(gd.InputError):
             wrong()
+
+
+def test_figures_of_clusters_of_vectors_name_rows_and_what_is_no_cluster():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    report = synthetic_clusters()
+    sized = gd.plots.sizes(report, words=2)
+    first = report.by_size()[0]
+    rows = [f"row {entry['row']}" for entry in report.parts[first]["nearest"][:2]]
+    assert sized.get_yticklabels()[0].get_text() == " ".join([str(first), *rows])
+    every = gd.plots.document(report, 0, top=99)
+    names = [label.get_text() for label in every.get_yticklabels()]
+    assert sorted(names) == sorted([f"cluster {k}" for k in range(5)] + ["other clusters", "no cluster"])
+    with pytest.raises(gd.InputError, match="have no words: make it with a vocabulary"):
+        gd.plots.words(report, 0)
+    pyplot.close("all")
 
 
 def test_rows_of_a_data_frame_have_the_names_of_its_index():

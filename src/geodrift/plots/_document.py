@@ -36,8 +36,10 @@ def document(report: Report, number: int, *, top: int = 8, axes: "Axes | None" =
         raise InputError(f"number must be of a document that the report tells of, {known}; got {number!r}")
     place = int(found[0])
     order = np.argsort(-told.mean[place], kind="stable")[:top]
+    others = dict(enumerate(told.others, len(report.parts)))
     labels = [
-        f"{report.component} {k}" if k < len(report.parts) else f"other {report.component}s" for k in order
+        f"{report.component} {k}" if k < len(report.parts) else others.get(k, f"other {report.component}s")
+        for k in order.tolist()
     ]
     drawn = axes_or_new(axes, 4.5, 0.7 + 0.24 * len(order))
     dots(drawn, labels, [(told.mean[place, k], told.low[place, k], told.high[place, k]) for k in order])

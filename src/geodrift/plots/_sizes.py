@@ -15,7 +15,7 @@ def sizes(report: Report, *, words: int = 3, axes: "Axes | None" = None) -> "Axe
 
     Args:
         report: From ``model.report`` or `geodrift.models.report`.
-        words: Words in the label of each.
+        words: Words in the label of each; of vectors whose columns have no names, rows that are nearest.
         axes: To draw on; None: those of a new figure.
 
     Raises:
@@ -24,10 +24,7 @@ def sizes(report: Report, *, words: int = 3, axes: "Axes | None" = None) -> "Axe
     if not report.parts or "size" not in report.parts[0]:
         raise InputError(f"the {report.component}s of this report have no sizes: its method keeps none")
     order = report.by_size()
-    labels = [
-        " ".join([str(place), *(entry["word"] for entry in report.parts[place]["words"][:words])])
-        for place in order
-    ]
+    labels = [" ".join([str(place), *report.names_of(place)[:words]]) for place in order]
     told = [tuple(report.parts[place][name] for name in ("size", "size_low", "size_high")) for place in order]
     drawn = axes_or_new(axes, 5.5, 0.6 + 0.22 * len(order))
     dots(drawn, labels, told)

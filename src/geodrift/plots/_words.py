@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from geodrift._errors import InputError
 from geodrift.plots._axes import axes_or_new, checked_place, dots
 from geodrift.report import Report
 
@@ -19,9 +20,14 @@ def words(report: Report, component: int, *, top: int = 10, axes: "Axes | None" 
         axes: To draw on; None: those of a new figure.
 
     Raises:
-        InputError: There is no such component, or no matplotlib.
+        InputError: There is no such component, the report has no words, or there is no matplotlib.
     """
     part = report.parts[checked_place(report, component)]
+    if "words" not in part:
+        raise InputError(
+            f"the {report.component}s of this report have no words: make it with a vocabulary, a name for"
+            " each column, or see report.names_of(component) for the rows that are nearest"
+        )
     entries = part["words"][:top]
     drawn = axes_or_new(axes, 4.5, 0.6 + 0.24 * len(entries))
     told = [(entry["weight"], entry["low"], entry["high"]) for entry in entries]

@@ -1,6 +1,7 @@
 """How many topics: a ladder of numbers as one page, and its figure as an SVG."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ class LadderReport:
             [
                 Cell(row["topics"], row["topics"]),
                 number(row["perplexity"], 5),
-                number(row["difference"], 3),
+                "\N{INFINITY}" if math.isinf(row["difference"]) else number(row["difference"], 3),
                 number(row["difference_error"], 2),
                 "\N{EN DASH}" if row["shared"] is None else f"{row['shared']} of {row['topics']}",
                 number(row["npmi"], 3),

@@ -44,9 +44,13 @@ def ladder_figure(rows: list[dict[str, Any]], chosen: int, inside: Markup | None
 
 def _rung(row: dict[str, Any], at: float, y: Any, best: float, chosen: bool) -> Markup:
     middle, reach = -row["difference"], ENDS * row["difference_error"]
+    chains = [score for score in row["chain_scores"] if math.isfinite(score)]
+    ticks = [tag("path", d=f"M{at + 8:g} {y(score - best):g}h6", class_="r") for score in chains]
+    name = tag("text", f"{row['topics']}", x=at, y=BOTTOM + 18, class_="n" if chosen else "t mid")
+    if not math.isfinite(middle):
+        told = f"{row['topics']} topics: a held-out word has the probability 0"
+        return tag("g", tag("title", told), ticks, name)
     told = f"{row['topics']} topics: worse by {row['difference']:.4f} +- {row['difference_error']:.4f}"
-    ticks = [tag("path", d=f"M{at + 8:g} {y(score - best):g}h6", class_="r") for score in row["chain_scores"]]
     dot = tag("circle", cx=at, cy=y(middle), r=5 if chosen else 4, class_=None if chosen else "o")
     line = tag("path", d=f"M{at:g} {y(middle - reach):g}V{y(middle + reach):g}", class_="i")
-    name = tag("text", f"{row['topics']}", x=at, y=BOTTOM + 18, class_="n" if chosen else "t mid")
     return tag("g", tag("title", told), line, ticks, dot, name)

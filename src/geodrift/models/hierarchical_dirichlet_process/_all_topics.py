@@ -14,14 +14,17 @@ from geodrift.models.kit._places import spaced
 from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 
 
-def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
+def as_lda(
+    draws: Mapping[str, np.ndarray], least: int = 0
+) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
     """Topics and alpha of each draw; the last topic is that of all others.
 
     Args:
         draws: Stored variables, [draw, ...], NaN where a draw has no such topic.
+        least: Topics before that of all others, at least; those that no draw has are empty.
     """
     stored, weights = draws["topics"], draws["topic_weights"]
-    most = int((~np.isnan(weights)).sum(axis=1).max())
+    most = max(least, int((~np.isnan(weights)).sum(axis=1).max()))
     stored, weights = stored[:, :most], weights[:, :most]
     number, _, num_words = stored.shape
     topics = np.full((number, most + 1, num_words), 1.0 / num_words, np.float32)
@@ -35,15 +38,16 @@ def as_lda(draws: Mapping[str, np.ndarray]) -> tuple[Float[np.ndarray, "N K1 V"]
 
 
 def told_first(
-    topics: Float[np.ndarray, "N K V"], alpha: Float[np.ndarray, "N K"], orders: Int[np.ndarray, "N P"]
-) -> tuple[Float[np.ndarray, "N K V"], Float[np.ndarray, "N K"]]:
-    """The same with the topics that are told of in their places, before all others.
+    draws: Mapping[str, np.ndarray], orders: Int[np.ndarray, "N P"]
+) -> tuple[Float[np.ndarray, "N K1 V"], Float[np.ndarray, "N K1"]]:
+    """`as_lda` with the topics that are told of in their places, before all others.
 
     Args:
-        topics: From `as_lda`.
-        alpha: From `as_lda`.
-        orders: For each draw and each place, the number of the draw's topic.
+        draws: Stored variables, [draw, ...], NaN where a draw has no such topic.
+        orders: For each draw and each place, the number of the draw's topic; also of one that none of these
+            draws has, where other draws have more topics.
     """
+    topics, alpha = as_lda(draws, least=int(orders.max()) + 1)
     every = np.arange(topics.shape[1])
     whole = np.stack([np.append(order, np.setdiff1d(every, order)) for order in orders])
     rows = np.arange(len(topics))[:, None]

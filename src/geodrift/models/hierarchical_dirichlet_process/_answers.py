@@ -18,8 +18,8 @@ from geodrift.models.kit._found_draws import draws_found
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
-from geodrift.models.latent_dirichlet_allocation.evaluation._summaries import mean_topics
 from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
+from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics._topic_scores import topic_scores
 
 OTHERS = "other topics"  # the last column of `transform`
@@ -39,8 +39,9 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         """Perplexity by document completion under all topics; scores of those that are told of."""
         del options
         completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
-        topics, top = flat(self.aligned(run)[0])[self.variable], min(10, rows.shape[1])
-        return completion | topic_scores(mean_topics(topics), rows, draws=topics, top=top)
+        (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
+        expected = expected_topics(ordered[self.variable], agreed, self.signed)
+        return completion | topic_scores(expected, rows, draws=flat(ordered)[self.variable], top=top)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
@@ -61,7 +62,7 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         names = ("topics", "topic_weights", "other_words", "other_weight", "mixture_concentration")
         some, chosen = some_of(flat({name: posterior[name].values for name in names}), TRANSFORM_DRAWS)
         orders = agreed.orders.reshape(-1, agreed.orders.shape[2])
-        topics, alpha = told_first(*as_lda(some), orders[chosen])
+        topics, alpha = told_first(some, orders[chosen])
         if not fitted:
             topics = with_means(topics, told["topics"], told["topic_weights"], chosen)
         how: dict[str, Any] = {"seed": seed, "told": orders.shape[1], "found": draws_found(agreed, chosen, 1)}

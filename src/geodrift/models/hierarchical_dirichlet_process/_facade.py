@@ -145,7 +145,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         rows = self._validated(X, reset=False)
         orders = self.agreement_.orders.reshape(-1, self.topic_draws_.shape[1])
         some, chosen = some_of(self._draws, TRANSFORM_DRAWS)
-        topics, alpha = told_first(*as_lda(some), orders[chosen])
+        topics, alpha = told_first(some, orders[chosen])
         told = self._of_chains(self.topic_draws_), self._of_chains(self.topic_weight_draws_)
         found = draws_found(self.agreement_, chosen, 1)
 

@@ -100,7 +100,10 @@ def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directio
     for chain, other in np.ndindex(cosines.shape[:2]):
         cosines[chain, other] = cosines[chain, other][np.ix_(places[chain], places[other])]
     unlike = _cosines_of_others(cosines)
-    threshold = max(LEAST_COSINE, float(np.quantile(unlike, 1 - CHANCE, method="higher")))
+    own = np.diagonal(cosines, axis1=2, axis2=3)[range(len(means)), range(len(means))]
+    # Components of a chain that are equal resemble one another as each does itself, which it is in any case.
+    most = float(np.nextafter(own.min(), own.dtype.type(0)))
+    threshold = min(most, max(LEAST_COSINE, float(np.quantile(unlike, 1 - CHANCE, method="higher"))))
     between = np.moveaxis(np.diagonal(cosines, axis1=2, axis2=3), 2, 0)  # [place, chain, chain]
     # A chain represents a place if most chains agree with it, and of several such chains the most.
     support = (between > threshold).sum(axis=2) + between.mean(axis=2)

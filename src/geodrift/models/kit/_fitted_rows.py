@@ -5,11 +5,13 @@ of the posterior. To a new document a draw is one of several guesses, which it h
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
+from geodrift.data import VectorRows
 from geodrift.models.kit._content_hashes import content_hashes
 
 Weights = dict[str, Float[np.ndarray, "D K"]]
@@ -33,6 +35,19 @@ def by_fitted(
         weigh: Weights of documents that were all fitted, or all not.
     """
     fitted = np.zeros(rows.shape[0], bool) if known is None else np.isin(content_hashes(rows), known)
+    return each_in_its_way(rows, fitted, weigh)
+
+
+def each_in_its_way(
+    rows: VectorRows, fitted: Bool[np.ndarray, " D"], weigh: Callable[[Any, bool], Weights]
+) -> Weights:
+    """Weights of documents of which some were fitted; see `by_fitted`.
+
+    Args:
+        rows: Documents as the model takes them, [D, V].
+        fitted: Which of them were.
+        weigh: See `by_fitted`.
+    """
     if fitted.all() or not fitted.any():
         return weigh(rows, bool(fitted.any()))
     old, new = weigh(rows[fitted], True), weigh(rows[~fitted], False)

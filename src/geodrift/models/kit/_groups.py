@@ -1,5 +1,6 @@
 """Groups of documents by one of their fields: its values, or spans of numbers and dates."""
 
+import calendar
 import datetime
 import re
 from collections import Counter
@@ -133,7 +134,8 @@ def _number(value: Any) -> float | None:
     except ValueError:
         return None
     begin = datetime.datetime(day.year, 1, 1)
-    return day.year + (day.replace(tzinfo=None) - begin).total_seconds() / (366 * 86400)
+    days = 366 if calendar.isleap(day.year) else 365
+    return day.year + (day.replace(tzinfo=None) - begin).total_seconds() / (days * 86400)
 
 
 def _spans(

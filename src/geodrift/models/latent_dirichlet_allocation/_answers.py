@@ -35,9 +35,10 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import
     completion_by_chain,
 )
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
-from geodrift.models.latent_dirichlet_allocation.evaluation._scores import evaluate
 from geodrift.models.latent_dirichlet_allocation.evaluation._topic_checks import topic_checks
 from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
+from geodrift.models.topics._expected_topics import expected_topics
+from geodrift.models.topics._topic_scores import topic_scores
 from geodrift.report._text import counted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
@@ -57,12 +58,17 @@ class LatentDirichletAnswers(TopicAnswers):
         """Perplexity by document completion, coherence, exclusivity and diversity, in one table.
 
         A tenth of each document's words are scored given the others; coherence looks words up in the
-        documents given.
+        documents given. Topics have the numbers of `summarise`, and each mean is over the chains that have
+        found the topic.
         """
         del options
-        top = min(10, rows.shape[1])
-        scores = evaluate(rows, draws["topics"], _prior(run, draws), seed=seed, top=top)
-        return scores.pop("completion") | scores
+        completion = completion_perplexity(rows, draws["topics"], _prior(run, draws), seed=seed).to_dict()
+        (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
+        expected = expected_topics(ordered["topics"], agreed, self.signed)
+        chains, length = ordered["topics"].shape[:2]
+        chosen = spread_draws(length, len(draws["topics"]) // chains)
+        some = flat({"topics": ordered["topics"][:, chosen]})["topics"]
+        return completion | topic_scores(expected, rows, draws=some if len(some) > 1 else None, top=top)
 
     def completion_by_chain(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> ChainScores:
         """Held-out tokens under the draws of each chain that `evaluate` uses."""

@@ -20,7 +20,11 @@ from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.spherical_admixture._settings import Settings, filled
-from geodrift.models.spherical_admixture.documents._document_states import DocumentStates, initial_states
+from geodrift.models.spherical_admixture.documents._document_states import (
+    DocumentStates,
+    initial_states,
+    sizes_and_spread,
+)
 from geodrift.models.spherical_admixture.documents._documents import DocumentSource
 from geodrift.models.spherical_admixture.documents._first_topics import first_topics, given_directions
 from geodrift.models.spherical_admixture.documents._mixture_sampler import MixtureSampler, by_shares
@@ -216,12 +220,8 @@ class Chain(ModelChain):
 
     def draw(self) -> dict[str, np.ndarray]:
         """The topics, and the mean and spread (standard deviation, over topics its mean) of the mixtures."""
-        mixtures = self.latents.mixtures
-        return {
-            "topics": self.topics(),
-            "topic_sizes": mixtures.mean(axis=0),
-            "mixture_spread": mixtures.std(axis=0).mean(),
-        }
+        sizes, spread = sizes_and_spread(self.latents.mixtures)
+        return {"topics": self.topics(), "topic_sizes": sizes, "mixture_spread": spread}
 
     def metrics(self, outcomes: list[Outcome]) -> dict[str, float]:
         """Means over the chunk; temperatures over all sampling so far."""

@@ -10,6 +10,7 @@ import numpy as np
 from geodrift.data import Corpus
 from geodrift.files import write_json
 from geodrift.models.kit._model import Model
+from geodrift.models.topics._json_numbers import json_number
 from geodrift.models.topics._ladder_others import other_runs
 from geodrift.models.topics._ladder_rule import RULE, TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import CHAINS, fitted_runs, held_out_of
@@ -32,8 +33,9 @@ class Ladder:
     Attributes:
         rows: Of each number ``topics``; ``perplexity`` of the held-out tokens under the draws of all chains,
             and ``log_likelihood_per_token`` with its ``standard_error``; what `compared` says; ``shared``,
-            how many topics the chains share; ``npmi``, the coherence of the mean topics, and ``diversity``;
-            ``steps`` and ``seconds`` of the fit; ``run``, the run directory.
+            how many topics the chains share; ``npmi``, the coherence of the topics, each the mean over the
+            chains that have found it, and ``diversity``; ``steps`` and ``seconds`` of the fit; ``run``, the
+            run directory.
         best: The number of the highest score.
         chosen: The smallest number that cannot be told from it.
         chains: Of each run.
@@ -51,8 +53,9 @@ class Ladder:
     notes: list[str] = dataclasses.field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dataclasses.asdict(self) | {"rule": RULE, "standard_errors": TOLD_APART}
+        """For JSON, which has neither NaN nor infinities: they are None."""
+        told = dataclasses.asdict(self) | {"rule": RULE, "standard_errors": TOLD_APART}
+        return told | {"rows": [{name: _for_json(value) for name, value in row.items()} for row in self.rows]}
 
     def frame(self) -> "pd.DataFrame":
         """The rows as pandas."""
@@ -133,3 +136,9 @@ def climb(
     best = max(told, key=lambda row: row["score"])["topics"]
     chosen = min(row["topics"] for row in told if not row["apart"])
     return Ladder(told, best, chosen, chains, int((tokens > 0).sum()), int(np.sum(tokens)), notes)
+
+
+def _for_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_for_json(each) for each in value]
+    return json_number(value) if isinstance(value, float) else value

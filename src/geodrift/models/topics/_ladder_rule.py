@@ -11,7 +11,8 @@ errors:
   all K, since each has few chains); two means of C chains differ by 2 s^2 / C.
 
 A number is told from the best where the difference exceeds `TOLD_APART` standard errors, both errors
-together. The smallest number that is not told from it is the one to take.
+together; and where some held-out word has the probability 0 under a chain of it, and under none of the best.
+The smallest number that is not told from it is the one to take.
 """
 
 from collections.abc import Sequence
@@ -39,17 +40,30 @@ def compared(
     Returns:
         Of each number ``{"score", "chain_scores", "difference", "difference_error", "apart"}``: nats a
         held-out token, what the best is better by, the standard error of that, and whether it is told apart.
+        A number under which a held-out token has no probability is worse by infinity, with the error NaN.
+
+    Raises:
+        ValueError: Under each number a held-out token has no probability.
     """
     scored = tokens > 0
     total, held = float(tokens.sum()), tokens[scored]
     of_chains = [each.sum(axis=1) / total for each in scores]
     means = [float(each.mean()) for each in of_chains]
     best = int(np.argmax(means))
-    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in of_chains)
-    degrees = sum(len(each) - 1 for each in of_chains)
+    if not np.isfinite(means[best]):
+        raise ValueError(
+            f"under each of the {len(means)} numbers some held-out word has the probability 0, and scores"
+            " must be finite to be compared: give topics a larger topic_word_prior, or take more steps"
+        )
+    finite = [each for each in of_chains if np.isfinite(each).all()]
+    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in finite)
+    degrees = sum(len(each) - 1 for each in finite)
     variance = squares / degrees if degrees else 0.0
     told = []
     for place, chains in enumerate(of_chains):
+        if not np.isfinite(means[place]):
+            told.append(_impossible(means[place], chains))
+            continue
         pairs = (scores[best].mean(axis=0) - scores[place].mean(axis=0))[scored]
         difference = means[best] - means[place]
         spread, number = ((pairs - difference * held) ** 2).sum(), len(held)
@@ -66,3 +80,9 @@ def compared(
             }
         )
     return told
+
+
+def _impossible(score: float, chains: Float[np.ndarray, " C"]) -> dict[str, Any]:
+    """Of a number under a chain of which a held-out token has no probability."""
+    told = {"score": score, "chain_scores": chains.tolist(), "difference": np.inf}
+    return told | {"difference_error": np.nan, "apart": True}

@@ -10,6 +10,7 @@ from geodrift.data import CorpusView
 from geodrift.driver import Run
 from geodrift.kernels._streams import LADDER_REFERENCE
 from geodrift.models.kit._model import Model
+from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics._topic_scores import topic_scores
 
 REFERENCE = 20_000  # documents in which coherence looks words up, at most
@@ -43,8 +44,7 @@ def scored(model: Model, run: Run, rows: sp.csr_matrix, training: CorpusView, se
     answers: Any = model.answers()
     found = answers.completion_by_chain(run, rows, seed=seed)
     draws, agreed = answers.aligned(run)
-    topics = draws[answers.variable]
-    means = topics.mean(axis=(0, 1), dtype=np.float64)
+    means = expected_topics(draws[answers.variable], agreed, answers.signed).astype(np.float64)
     coherence = topic_scores(
         means / means.sum(axis=1, keepdims=True), _reference(training, seed), top=min(TOP, means.shape[1])
     )

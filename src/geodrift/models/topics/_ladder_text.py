@@ -1,5 +1,6 @@
 """A ladder of numbers of topics on a terminal: a table with a picture of the scores in it."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from geodrift._terminal import visible
@@ -16,8 +17,9 @@ ENDS = 2.0  # standard errors on either side of a dot
 def ladder_text(ladder: "Ladder") -> str:
     """The table, what it says, and the rule."""
     rows = ladder.rows
-    least = min(-row["difference"] - ENDS * row["difference_error"] for row in rows)
-    most = max(-row["difference"] + ENDS * row["difference_error"] for row in rows)
+    finite = [row for row in rows if math.isfinite(row["difference"])]
+    least = min(-row["difference"] - ENDS * row["difference_error"] for row in finite)
+    most = max(-row["difference"] + ENDS * row["difference_error"] for row in finite)
     head = f"  topics  perplexity  {'score':^{WIDTH}}  worse by        shared   NPMI"
     lines = [head, *(_line(row, ladder.chosen, least, most) for row in rows)]
     told = [
@@ -26,6 +28,7 @@ def ladder_text(ladder: "Ladder") -> str:
         "Worse by: nats a held-out word, paired with the best, +- standard error (over documents and"
         f" {counted(ladder.chains, 'chain')}).",
         _conclusion(ladder),
+        *(["Worse by infinity: a held-out word has the probability 0."] if len(finite) < len(rows) else []),
         *map(visible, ladder.notes),
     ]
     return "\n".join([*lines, "", *map(paragraphs, told)])
@@ -48,6 +51,8 @@ def _line(row: dict[str, Any], chosen: int, least: float, most: float) -> str:
     shared = "-" if row["shared"] is None else f"{row['shared']}/{row['topics']}"
     npmi = "-" if row["npmi"] is None else f"{row['npmi']:.3f}"
     worse = f"{row['difference']:.4f} +- {row['difference_error']:.4f}" if row["difference"] else "best"
+    if not math.isfinite(row["difference"]):
+        worse = "infinity"
     picture = _picture(row, least, most)
     head = f"{mark} {row['topics']:>6}  {row['perplexity']:>10,.1f}  {picture}"
     return f"{head}  {worse:<16} {shared:>6}  {npmi:>5}"
@@ -62,6 +67,8 @@ def _picture(row: dict[str, Any], least: float, most: float) -> str:
 
     score, reach = -row["difference"], ENDS * row["difference_error"]
     cells = [" "] * WIDTH
+    if not math.isfinite(score):
+        return "".join(cells)
     for place in range(at(score - reach), at(score + reach) + 1):
         cells[place] = "-"
     cells[at(score)] = "o"

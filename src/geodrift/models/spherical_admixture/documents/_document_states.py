@@ -40,6 +40,19 @@ def on_host(states: DocumentStates) -> DocumentStates:
     )
 
 
+def sizes_and_spread(mixtures: Float[Any, "D K"]) -> tuple[Float[Any, " K"], Float[Any, ""]]:
+    """Mean of each topic over documents, and the standard deviation, its mean over topics; single precision.
+
+    Sums are of double precision on the host, where numbers are added one after the other.
+    """
+    if not isinstance(mixtures, np.ndarray):
+        return mixtures.mean(axis=0), mixtures.std(axis=0).mean()
+    sizes = mixtures.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("dk,dk->k", mixtures, mixtures, dtype=np.float64) / len(mixtures)
+    spread = np.sqrt(np.maximum(squares - sizes**2, 0.0)).mean()
+    return sizes.astype(np.float32), np.float32(spread)
+
+
 def initial_states(
     source: DocumentSource, topics: Float[np.ndarray, "K V"], concentration: float, doc_topic_prior: float
 ) -> DocumentStates:

@@ -28,6 +28,8 @@ def first_topics(
     noise = rng.standard_normal((num_topics, source.num_words)) / np.sqrt(source.num_words)
     number = max(1, min(source.num_documents // SHARE, MOST))
     rows = source.rows(np.sort(rng.permutation(source.num_documents)[:number]))
+    if source.weighting == "tfidf":
+        rows = rows.maximum(0.0)  # a word that all documents have weighs a little less than 0
     if rows.nnz and rows.data.min() >= 0:
         topics = factorised_topics(rows, num_topics, int(rng.integers(2**31)))
         topics /= np.linalg.norm(topics, axis=1, keepdims=True)
