@@ -253,12 +253,12 @@ def _stream(random):
 class Loader:
     """What a data loader is: iterating over it is one epoch."""
 
-    def __init__(self):
-        self.begun = 0
+    def __init__(self, number=9):
+        self.begun, self.number = 0, number
 
     def __iter__(self):
         self.begun += 1
-        return ({"y": Y[i : i + B], "n": np.arange(i, i + B)} for i in range(0, 9, B))
+        return ({"y": Y[i : i + B], "n": np.arange(i, i + B)} for i in range(0, self.number, B))
 
 
 def sources(tmp_path):
@@ -344,6 +344,7 @@ def _shorter():
         ),
         (iter([{"y": Y[:3]}]), {"batches": "epochs"}, "batches = 'epochs': an iterator has its own order"),
         (iter([{"y": Y[:3]}]), {}, "the iterator has ended; each step takes 1 of its batches"),
+        (Loader(0), {}, "the loader has no batch, and a step takes one or more: give it data"),
         (_shorter(), {}, "batch 1 of the iterator has arrays .* drop the last, shorter one"),
     ],
 )

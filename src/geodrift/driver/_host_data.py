@@ -80,12 +80,9 @@ def stream_batches(stream: Iterable, skipped: int, num_chains: int, axes: tuple[
     An iterator is read once; anything else that can be iterated over, a loader, is begun again at its end.
 
     Raises:
-        ValueError: The iterator has ended, or its batches differ in shape.
+        ValueError: The iterator has ended, a loader has no batch, or the batches differ in shape.
     """
-    endless = (
-        stream if isinstance(stream, Iterator) else itertools.chain.from_iterable(itertools.repeat(stream))
-    )
-    numbered = enumerate(iter(endless))
+    numbered = enumerate(stream if isinstance(stream, Iterator) else _again(stream))
     needed = num_chains * int(np.prod(axes, dtype=int))
     shapes = None
     for _ in zip(range(skipped * needed), numbered, strict=False):
@@ -108,3 +105,16 @@ def stream_batches(stream: Iterable, skipped: int, num_chains: int, axes: tuple[
                 " and inner step: give an iterator that goes on, or a smaller num_draws"
             )
         yield jax.tree.map(lambda *a: np.stack(a).reshape(num_chains, *axes, *a[0].shape), *batches)
+
+
+def _again(loader: Iterable) -> Iterator[Batch]:
+    """The batches of a loader, without end."""
+    while True:
+        number = 0
+        for number, batch in enumerate(loader, 1):
+            yield batch
+        if not number:
+            raise ValueError(
+                "data: the loader has no batch, and a step takes one or more: give it data, at least as many"
+                " as a batch has where it drops the last, shorter one"
+            )
