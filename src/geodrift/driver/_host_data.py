@@ -110,10 +110,11 @@ def stream_batches(stream: Iterable, skipped: int, num_chains: int, axes: tuple[
 def _again(loader: Iterable) -> Iterator[Batch]:
     """The batches of a loader, without end."""
     while True:
-        number = 0
-        for number, batch in enumerate(loader, 1):
+        empty = True
+        for batch in loader:
+            empty = False
             yield batch
-        if not number:
+        if empty:
             raise ValueError(
                 "data: the loader has no batch, and a step takes one or more: give it data, at least as many"
                 " as a batch has where it drops the last, shorter one"
