@@ -291,3 +291,17 @@ def test_seed_words_that_the_corpus_does_not_have_are_named(geodrift_cli, run, t
 
 def run_words(run):
     return (run / "vocabulary.txt").read_text().split()
+
+
+def test_commands_that_are_advised_can_be_copied(geodrift_cli, tmp_path):
+    source, run = tmp_path / "a.jsonl", tmp_path / "my run"
+    source.write_text("".join(json.dumps({"text": f"one two w{i % 3}"}) + "\n" for i in range(9)))
+    typed = ["--topics=2", "--steps=20", "--chains=1", "--min-df=1", "--max-df=1.0"]
+    err = geodrift_cli("fit", "lda", source, "--run", run, *typed)[2]
+    assert err.splitlines()[-1].startswith(f"next: geodrift topics '{run}'; ")
+
+
+def test_standard_input_is_refused_with_what_to_do(geodrift_cli, tmp_path):
+    status, _, err = geodrift_cli("fit", "lda", "-", "--run", tmp_path / "run")
+    assert status == 2
+    assert "save it to a file" in err

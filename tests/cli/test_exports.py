@@ -83,7 +83,7 @@ def test_the_table_of_bertopic(geodrift_cli, run, tmp_path):
     with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["Topic"] for row in rows] == ["0", "1", "2"]
-    assert sum(int(row["Count"]) for row in rows) == 40
+    assert sum(int(row["Count"]) for row in rows) == 39  # the one without a word is of no topic
     assert rows[1]["Name"] == '1_=cmd, "sea"'
     parts = json.loads(geodrift_cli("topics", run, "--json")[1])["topics"]
     for row, part in zip(rows, parts, strict=True):
@@ -95,7 +95,7 @@ def test_documents_of_no_topic_are_bertopic_s_outliers(run, monkeypatch):
     """Of models with more columns than components, such as topics that are not told of."""
 
     def blocks(*_, **__):
-        yield np.arange(4), {"mean": np.eye(5)[[0, 0, 3, 4]]}
+        yield np.arange(1, 5), {"mean": np.eye(5)[[0, 0, 3, 4]]}
 
     monkeypatch.setattr(LatentDirichletAnswers, "other_columns", lambda self, run: ["others", "none"])
     monkeypatch.setattr(_other_tools, "weight_blocks", blocks)
@@ -118,3 +118,4 @@ def test_what_cannot_be_exported_is_one_line(geodrift_cli, run, inputs, tmp_path
     assert "probabilities" in err
     status, out, err = geodrift_cli("effect", sam, "--by", "group")
     assert_one_line(status, out, err)
+    assert "fit lda" in err

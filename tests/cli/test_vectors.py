@@ -67,6 +67,14 @@ def test_clusters_tells_sizes_concentrations_and_nearest_rows(run, vectors, geod
     assert text.count("nearest rows (cosine): ") == 3
 
 
+def test_effects_of_vectors_are_refused_for_what_they_are(run, geodrift_cli):
+    """Not for want of fields, which vectors cannot have."""
+    status, out, err = geodrift_cli("effect", run, "--by", "group")
+    assert_one_line(status, out, err)
+    assert "no effects of groups" in err
+    assert "fit lda" in err
+
+
 def test_memberships_are_the_same_of_the_run_s_rows_and_of_a_file(run, folder, vectors, geodrift_cli):
     for name, source in (("own", []), ("given", [folder / "x.npy"])):
         (folder / f"{name}.csv").unlink(missing_ok=True)

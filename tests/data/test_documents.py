@@ -127,6 +127,34 @@ def test_a_field_of_csv_that_is_na_is_missing(tmp_path):
     assert told(build_corpus(find_sources([tmp_path / "r.jsonl"]), OPTIONS))[0].fields == {"place": "NA"}
 
 
+def test_a_number_of_csv_that_is_nan_is_missing(tmp_path):
+    (tmp_path / "p.csv").write_text("id,x,text\na,nan,one\nb,NaN,one\nc,Nan,one\nd,1.5,one\n")
+    documents = told(build_corpus(find_sources([tmp_path / "p.csv"]), OPTIONS))
+    assert [document.fields for document in documents] == [{}, {}, {"x": "Nan"}, {"x": "1.5"}]
+
+
+def test_columns_of_one_name_are_all_kept(tmp_path):
+    """Not the last of them alone, with nothing said."""
+    (tmp_path / "twice.csv").write_text("score,text,score,score.1,score,,\n1,one,2,3,4,,x\n")
+    documents = told(build_corpus(find_sources([tmp_path / "twice.csv"]), OPTIONS))
+    assert documents[0].fields == {"score": "1", "score.2": "2", "score.1": "3", "score.3": "4", "": "x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told_so"),
+    [
+        ("a.csv", "id;text;x\n1;one;2\n", "commas between them"),
+        ("b.csv", '"id";"text"\n"1";"one"\n', "commas between them"),
+        ("c.csv", "id\ttext\n1\tone\n", "commas between them"),
+        ("d.tsv", "id\ttext\n1\tone\n", "records are many"),
+    ],
+)
+def test_tables_with_other_separators_are_told_what_to_do(tmp_path, name, content, told_so):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=told_so):
+        build_corpus(find_sources([tmp_path / name]), TextOptions())
+
+
 def test_parquet_keeps_plain_columns(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

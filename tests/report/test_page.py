@@ -175,6 +175,9 @@ def test_words_have_the_numbers_of_the_answers():
         ([0.6, 0.4], [np.nan, 0.3], [np.nan, 0.5], "no interval"),
         ([0.45, 0.3], [0.4, np.nan], [0.5, np.nan], "no interval"),
         ([0.8, 0.2], [0.6, np.nan], [0.9, np.nan], "certain"),
+        # One chain lacks the first component, and has the document in the second.
+        ([0.76, 0.24, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], "a tie"),
+        ([0.76, 0.24, 0.0], [0.9, 0.0, np.nan], [1.0, 0.8, np.nan], "a tie"),
     ],
 )
 def test_documents_are_certain_or_a_tie(mean, low, high, told):

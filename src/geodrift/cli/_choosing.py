@@ -12,6 +12,7 @@ from geodrift._terminal import progress_console, say, show, show_json, visible
 from geodrift.cli import UsageError
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
+from geodrift.cli._files import typed
 from geodrift.cli._root import app
 from geodrift.models import models
 from geodrift.models.kit import Setting
@@ -89,7 +90,7 @@ def choose_k(
         show_json(ladder.to_dict())
     else:
         show(f"{ladder}\n\nthe page: {visible(run / PAGE)}")
-    say(f"next: geodrift {model.summary.command} {run / f'{model.component}s-{ladder.chosen}'}")
+    say(f"next: geodrift {model.summary.command} {typed(run / f'{model.component}s-{ladder.chosen}')}")
 
 
 def _numbers(typed: str) -> list[int]:

@@ -41,6 +41,8 @@ def effect(
 
     opened = Run.open(run)
     model = model_of(opened)
+    if not model.answers().tells_groups:
+        raise model.answers().no_groups(opened)
     with Waiting("reading the corpus") as waiting:
         corpus = corpus_of(opened)
         if corpus.documents is None:

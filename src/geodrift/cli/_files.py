@@ -1,5 +1,6 @@
-"""Files that commands write."""
+"""Files that commands write, and how they name them."""
 
+import shlex
 from pathlib import Path
 
 from geodrift.cli import UsageError
@@ -16,3 +17,8 @@ def check_name(path: Path, *allowed: str) -> None:
     """Refuse a name of another kind."""
     if path.suffix not in allowed:
         raise UsageError(f"--out must end in {' or '.join(allowed)}, got {path}")
+
+
+def typed(path: Path) -> str:
+    """A path within a command that a person may copy: in quotes where a shell would take it apart."""
+    return shlex.quote(str(path))

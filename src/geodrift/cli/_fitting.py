@@ -12,6 +12,7 @@ import typer
 
 from geodrift._terminal import say
 from geodrift.cli import UsageError, _sharing
+from geodrift.cli._files import typed
 from geodrift.cli._processes import Processes
 from geodrift.cli._starting import Start, topics_to_begin_at
 from geodrift.data import Corpus, VectorSource, describe
@@ -156,7 +157,7 @@ def _fit_together(team: Team, run: Run, length: Length | None) -> Run | None:
 def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
     """How a fit went; ends the process where it was interrupted."""
     if result.left is None:
-        say(f"interrupted before it was planned: geodrift resume {run.path} begins it anew")
+        say(f"interrupted before it was planned: geodrift resume {typed(run.path)} begins it anew")
         raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
     of_chains = "one chain" if len(chains) == 1 else f"each of {len(chains)} chains"
     say(
@@ -167,10 +168,10 @@ def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
     if last:
         say(f"at the end of the first chain: {', '.join(last)}")
     if result.interrupted:
-        say(f"interrupted: go on with geodrift resume {run.path}")
+        say(f"interrupted: go on with geodrift resume {typed(run.path)}")
         raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
     if result.left:
-        say(f"{_left(result.left)}: geodrift resume {run.path} takes them")
+        say(f"{_left(result.left)}: geodrift resume {typed(run.path)} takes them")
 
 
 def say_verdict(run: Run) -> None:
@@ -189,10 +190,11 @@ def say_verdict(run: Run) -> None:
 def say_next(run: Run) -> None:
     """What to do with a run."""
     if not run.num_draws:
-        say(f"next: geodrift resume {run.path} --seconds 60 (no draws yet: the run is still in warm-up)")
+        resume = f"geodrift resume {typed(run.path)} --seconds 60"
+        say(f"next: {resume} (no draws yet: the run is still in warm-up)")
         return
     commands = (model_of(run).summary.command, "report", "documents")
-    say("next: " + "; ".join(f"geodrift {command} {run.path}" for command in commands))
+    say("next: " + "; ".join(f"geodrift {command} {typed(run.path)}" for command in commands))
 
 
 def _left(steps: int) -> str:

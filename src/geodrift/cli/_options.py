@@ -15,6 +15,8 @@ def place(typed: str) -> Path | str:
     """A path, or a URL as it was typed: as a path it would lose a slash."""
     from geodrift.data._stores import is_url
 
+    if typed == "-":
+        raise typer.BadParameter("standard input is not read: save it to a file, and name that")
     return typed if is_url(typed) else Path(typed)
 
 

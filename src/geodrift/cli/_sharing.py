@@ -12,6 +12,7 @@ from geodrift import distributed
 from geodrift._errors import InputError
 from geodrift._terminal import end_at_once, keep_stdout_for_results, say
 from geodrift.cli._errors import UsageError, told
+from geodrift.cli._files import typed
 from geodrift.cli._processes import Processes
 from geodrift.distributed import RESTARTS, Team
 from geodrift.distributed._supervisor import LOST
@@ -49,7 +50,7 @@ def supervised(run: Run, length: Length | None, processes: Processes) -> int:
     restarts = RESTARTS if processes.restarts is None else processes.restarts
     end = by_processes(run, length, processes.processes or 1, restarts=restarts)
     if end.gave_up:
-        say(f"{end.reason}: go on with geodrift resume {run.path}")
+        say(f"{end.reason}: go on with geodrift resume {typed(run.path)}")
     elif end.reason:
         say(end.reason)
     return end.status or 0

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -100,6 +101,7 @@ def read_csv(path: str, text_field: str, encoding: str, span: Span | None = None
             raise _no_csv(path, 1, error) from None
         if columns.count(text_field) != 1:
             raise _no_field(f"{path}, line 1", text_field, columns)
+        columns = _different(columns)
         if span is None:
             yield from _csv_records(path, reader, columns, text_field)
             return
@@ -128,15 +130,35 @@ def _csv_records(
         raise _no_csv(path, line, error) from None
 
 
+def _different(columns: list[str]) -> list[str]:
+    """Names of columns; of several that are alike the later ones get numbers, as pandas gives them."""
+    taken, last, names = set(columns), dict.fromkeys(columns, -1), []
+    for column in columns:
+        last[column] += 1
+        name = column
+        while column and last[column] and (name := f"{column}.{last[column]}") in taken:
+            last[column] += 1
+        taken.add(name)
+        names.append(name)
+    return names
+
+
 def _no_csv(path: str, line: int, error: csv.Error) -> InputError:
-    why = "a quote is opened and not closed" if "end of data" in str(error) else error
+    why: object = error
+    if "end of data" in str(error):
+        why = "a quote is opened and not closed"
+    elif "',' expected" in str(error):
+        why = "columns have commas between them, and a quote within a text is written twice"
     return InputError(f"{path}, line {line}: not CSV ({why})")
 
 
 def _no_field(where: str, text_field: str, fields: list[str]) -> InputError:
     shown = ", ".join(map(str, fields[:20])) or "none"
     how = "two fields" if fields.count(text_field) > 1 else "no field"
-    return InputError(f"{where}: {how} {text_field!r} (fields: {shown}); name it with --text-field")
+    do = "name it with --text-field"
+    if len(fields) == 1 and text_field in re.split("[;\t]", fields[0]):
+        do = "columns have commas between them: save it so"
+    return InputError(f"{where}: {how} {text_field!r} (fields: {shown}); {do}")
 
 
 def _text(value: object, field: str, where: str) -> str:

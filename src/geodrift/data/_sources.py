@@ -20,6 +20,7 @@ from geodrift.data._stores import files_behind, is_url, open_file, state_of
 
 _FILES_A_SOURCE = 1000
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstandard
+_MISSING = ("NA", "NaN", "nan")  # in a field of CSV, as R, and Python of numbers, write it
 _KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -136,8 +137,8 @@ def read_identified(
         values = record.values
         kept = kept_fields(values, source.fields, source.text_field, source.id_field or "id")
         if source.kind == "csv":
-            # What R writes for a missing value: CSV has none of its own, as the other formats have.
-            kept = {field: value for field, value in kept.items() if value != "NA"}
+            # CSV has no missing value of its own, as the other formats have.
+            kept = {field: value for field, value in kept.items() if value not in _MISSING}
         identity = identity_of(name, record, source.id_field, no_id)
         yield record.text, Document(identity, where | kept | _kept_text(record, source))
 

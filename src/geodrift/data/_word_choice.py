@@ -117,7 +117,8 @@ def none_left(
     least, most = math.ceil(limits[0]), math.floor(limits[1])
     if least > most and number and documents == 1:
         return InputError(
-            "one document is too few: words are chosen by how many documents have them; give more documents,"
+            "one document is too few: words are chosen by how many documents have them; give more documents"
+            " (a file is one, but for those named .jsonl, .csv and .parquet, whose records are many),"
             " or --min-df 1 --max-df 1.0"
         )
     none = f"none is in {least:,} to {most:,}"

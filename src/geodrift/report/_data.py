@@ -94,10 +94,14 @@ class Documents(NamedTuple):
         """Whether a document's leading component is "certain", "a tie", or has no interval to say so."""
         first = int(self.mean[place].argmax())
         low, others = self.low[place, first], np.delete(self.high[place], first)
-        # Weights sum to 1: no other can be above one that has more than half.
-        if low > 0.5 or not len(others) or low > others.max():
-            return "certain"
-        return "no interval" if np.isnan(low) or not (others >= low).any() else "a tie"
+        if np.isnan(low) and len(others):
+            return "no interval"
+        # Weights of one draw sum to 1, so that none is above one that has more than half; but where a chain
+        # has another component in the place of the first, ends are of different chains, and both may be.
+        above = (others > 0.5).any() if low > 0.5 else (others >= low).any()
+        if above:
+            return "a tie"
+        return "certain" if low > 0.5 or not np.isnan(others).any() else "no interval"
 
 
 class Prevalence(NamedTuple):

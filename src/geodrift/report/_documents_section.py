@@ -61,7 +61,8 @@ def _about(report: Report) -> str:
     text = (
         f"{which}, with the posterior means and 90% intervals of up to {LEADING} {name}s above"
         f" {LEAST_WEIGHT:.0%}. A {report.document} is certain where"
-        f" the interval of its leading {name} lies above those of all others, or above one half, else a tie:"
+        f" the interval of its leading {name} lies above those of all others, or above one half, and no"
+        f" other's reaches above one half with it, else a tie:"
         f" {told.count('certain'):,} are certain, {told.count('a tie'):,} are ties"
     )
     if told.count("no interval"):

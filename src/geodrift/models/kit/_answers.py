@@ -41,9 +41,11 @@ class Answers(abc.ABC):
 
     Attributes:
         chain_type: The class of the model's chains.
+        tells_groups: Whether `group_shares` tells the shares of components in groups of documents.
     """
 
     chain_type: ClassVar[Callable[..., ModelChain]]
+    tells_groups: ClassVar[bool] = False
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -167,7 +169,14 @@ class Answers(abc.ABC):
         Raises:
             InputError: The model does not tell them.
         """
-        raise InputError(f"run {run.path} is of {self.model.title}, of which there are no effects of groups")
+        raise self.no_groups(run)
+
+    def no_groups(self, run: Run) -> InputError:
+        """That the model does not tell shares of groups, and what does."""
+        return InputError(
+            f"run {run.path} is of {self.model.title}, which has no effects of groups: they take a prior of"
+            " each group, which is not sampled for it; fit lda to compare groups of texts"
+        )
 
     def names(self, run: Run) -> dict[int, str]:
         """What components were called with `rename`, by their numbers."""

@@ -34,12 +34,10 @@ class ComponentAnswers(ComponentScores):
         signed: Whether components are unit vectors, in which the weights of words have a sign.
         sizes: The stored variable of each component's size, a share of what `Model.sizes_of` says, where
             draws have it.
-        tells_groups: Whether `group_shares` tells the shares of components in groups of documents.
     """
 
     signed: ClassVar[bool] = False
     sizes: ClassVar[str]
-    tells_groups: ClassVar[bool] = False
 
     def vocabulary(self, run: Run) -> list[str] | None:
         """What the numbers of a component are of; None where nobody has said."""

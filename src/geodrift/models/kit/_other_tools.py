@@ -84,13 +84,16 @@ def topic_table(
     """Rows with the columns ``Topic``, ``Count``, ``Name`` and ``Representation`` of BERTopic's table.
 
     ``Count`` is the number of documents that have most of the topic. Those that have most of none, but of
-    what else documents are made of, are counted under ``Topic`` -1, as BERTopic counts its outliers.
-    Arguments are those of `pyldavis_arrays`.
+    what else documents are made of, are counted under ``Topic`` -1, as BERTopic counts its outliers; those
+    without a word, which have the weights of the prior, are counted nowhere. Arguments are those of
+    `pyldavis_arrays`.
     """
     parts, component = answers.summarise(run, WORDS).parts, answers.model.component
     others = answers.other_columns(run)
     counts = np.zeros(len(parts) + len(others), np.int64)
-    for _, mean in _weighed(run, answers, corpus, most, seed, progress):
+    for numbers, mean in _weighed(run, answers, corpus, most, seed, progress):
+        if isinstance(corpus, Corpus):
+            mean = mean[np.diff(corpus.rows(numbers).indptr) > 0]
         counts += np.bincount(mean.argmax(axis=1), minlength=len(counts))
     rows: list[dict[str, Any]] = []
     if others:

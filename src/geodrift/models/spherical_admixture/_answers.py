@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
-from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView
 from geodrift.driver import Run
 from geodrift.models.kit._chain import ModelChain
@@ -95,19 +94,6 @@ class SphericalAdmixtureAnswers(TopicAnswers):
             f"log-perplexity {scores['log_perplexity']:.2f} (N = {scores['topic_draws']} topic draws, "
             f"J = {scores['theta_draws']} mixture draws, {scores['documents']:,} documents, "
             f"{scores['empty_documents']:,} empty ones left out)"
-        )
-
-    def group_shares(
-        self, run: Run, *, seed: int
-    ) -> tuple[
-        Callable[[sp.csr_matrix, int], Float[np.ndarray, "M K"]],
-        Bool[np.ndarray, "M K"],
-        Bool[np.ndarray, " K"],
-    ]:
-        """Not told."""
-        raise InputError(
-            f"run {run.path} is of {self.model.title}, which has no effects of groups: they take a prior of"
-            " each group, which is not sampled for it; fit lda to compare groups"
         )
 
     def transform(
