@@ -17,7 +17,7 @@ WEIGHTS = np.array([0.5, 0.3, 0.1])
 def some_draw(dim, sizes, rng, kappa):
     """Clusters whose directions are known as well as from so many rows; of none: not at all."""
     resultants = kappa * np.array(sizes)[:, None] * host_sample(rng, np.zeros((len(sizes), dim)))
-    return Draw(resultants, np.full(3, kappa), WEIGHTS, np.arange(3), 0.04, 0.06)
+    return Draw(resultants, np.full(3, kappa), WEIGHTS, np.arange(3), 0.04, 0.06, np.zeros(dim), np.ones(1))
 
 
 @pytest.mark.parametrize("dim", [3, 6])

@@ -50,6 +50,29 @@ def ends_over(
     return ends
 
 
+def weighted_summary(
+    values: Float[np.ndarray, "M D"], logs: Float[np.ndarray, "M D"]
+) -> tuple[Float[np.ndarray, " D"], ...]:
+    """Means over draws and ends of 90% intervals, where draws count differently; all alike: as without.
+
+    Args:
+        values: Of each draw.
+        logs: Logs of what each draw counts for, up to a constant of each column.
+    """
+    weights = np.exp(logs - logs.max(axis=0))
+    if (weights == 1).all():
+        return values.mean(axis=0), *np.quantile(values, INTERVAL, axis=0)
+    shares = weights / weights.sum(axis=0)
+    order = np.argsort(values, axis=0)
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    upto = np.cumsum(np.take_along_axis(shares, order, axis=0), axis=0)
+    ends = [
+        np.take_along_axis(sorted_values, (upto < share * upto[-1]).sum(axis=0)[None], axis=0)[0]
+        for share in INTERVAL
+    ]
+    return (shares * values).sum(axis=0), *ends
+
+
 def with_intervals_of_shared(
     weights: dict[str, Float[np.ndarray, "D K"]], agreed: Agreement
 ) -> dict[str, Float[np.ndarray, "D K"]]:

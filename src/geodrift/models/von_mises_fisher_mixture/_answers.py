@@ -26,6 +26,7 @@ from geodrift.models.von_mises_fisher_mixture._cluster_parts import (
     mean_directions,
     nearest_rows,
 )
+from geodrift.models.von_mises_fisher_mixture._known_rows import KnownRows
 from geodrift.models.von_mises_fisher_mixture._place_membership import (
     place_membership,
     places_of,
@@ -38,7 +39,7 @@ from geodrift.models.von_mises_fisher_mixture._rows_of import checked_rows, rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 from geodrift.models.von_mises_fisher_mixture._tables import findings_lines, findings_text
 
-PARAMETERS = (*TOLD, "resultants", "background_weight", "other_weight")
+PARAMETERS = (*TOLD, "resultants", "background_weight", "other_weight", "number_parameter")
 
 
 class VonMisesFisherAnswers(ComponentAnswers):
@@ -126,12 +127,13 @@ class VonMisesFisherAnswers(ComponentAnswers):
     def transformer(
         self, run: Run, *, seed: int, intervals: bool = True, fitted: bool = False
     ) -> Callable[[VectorRows], dict[str, Float[np.ndarray, "D K"]]]:
-        """The draws are read and aligned once for all rows."""
+        """The draws are read and aligned once for all rows; those that were fitted are recognised."""
         del seed, intervals, fitted
         (ordered, agreed), settings = self.aligned(run), _settings(run)
         posterior = run.draws["posterior"].to_dataset()
-        stored = {name: posterior[name].values for name in PARAMETERS}
-        places = places_of(stored, ordered, agreed, settings)
+        stored: dict[str, Any] = {name: posterior[name].values for name in PARAMETERS}
+        stored["assignments"] = posterior["assignments"]  # read draw by draw
+        places = places_of(stored, ordered, agreed, settings, _fitted(run))
         columns = with_other_places(agreed, places)
         return lambda rows: with_intervals_of_shared(
             place_membership(rows_of(rows, settings.normalise), places), columns
@@ -179,6 +181,18 @@ class VonMisesFisherAnswers(ComponentAnswers):
 
 def _settings(run: Run) -> Settings:
     return Settings.from_dict(run.config["settings"])
+
+
+def _fitted(run: Run) -> KnownRows | None:
+    """The rows of a run; None where they are gone."""
+    try:
+        source = corpus_of(run)
+    except InputError:
+        return None
+    training: Any = source
+    if run.config["held_out"]:
+        training = source.split(run.config["held_out"], run.config["seed"])[0]
+    return KnownRows.of(rows_of(training.matrix, _settings(run).normalise))
 
 
 def _given(settings: Settings) -> bool:

@@ -75,8 +75,10 @@ class Chain(ModelChain):
                 " clusters, or for n_clusters='auto'"
             )
         r0 = np.zeros(rows.dim) if direction_prior is None else np.asarray(direction_prior, float)
-        if r0.shape != (rows.dim,) or not np.isfinite(r0).all():
+        if r0.shape != (rows.dim,):
             raise ValueError(f"direction_prior must be {rows.dim} finite numbers, got shape {r0.shape}")
+        if not np.isfinite(r0).all():
+            raise ValueError("direction_prior has a value that is NaN or infinite: give finite numbers")
         self.rows, self.settings, self.seed, self.chain = rows, settings, seed, chain
         self.prior = Prior(settings.concentration(rows.dim), settings.shared, settings.background, r0)
         self.team = team or Alone()
@@ -232,4 +234,4 @@ class Chain(ModelChain):
     def _nats(self, rows: Rows) -> float:
         """Minus the mean log density of held-out rows under a draw of the present state."""
         self.prepare()
-        return -float(score_samples(rows, [Draw.of_parameters(self._parameters())]).mean())
+        return -float(score_samples(rows, [Draw.of_parameters(self._parameters(), self.prior)]).mean())

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv
 
 from geodrift.distributions._compiled import log_normaliser_of_square
 from geodrift.kernels._random_streams import open_member, uniform
@@ -57,6 +57,14 @@ class ConcentrationPrior(NamedTuple):
             found[left] = self.median * first / np.maximum(second, 1e-300)
             left = left[~((found[left] <= self.largest) & (found[left] >= SMALLEST * self.median))]
         return found
+
+    def quantiles(self, number: int) -> Float[np.ndarray, " number"]:
+        """Middles of so many equally probable parts of the law."""
+        ends = np.array([SMALLEST * self.median, self.largest])
+        low, high = betainc(self.shape, self.shape, ends / (ends + self.median))
+        middles = low + (high - low) * (np.arange(number) + 0.5) / number
+        share = betaincinv(self.shape, self.shape, middles)
+        return np.clip(self.median * share / (1 - share), *ends)
 
     def log_density(self, kappa: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Log of the density but for its constant; minus infinity beyond the cut."""

@@ -14,15 +14,17 @@ from geodrift.data import as_csr
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
-from geodrift.models.clusters._labels import AUTO, compact
-from geodrift.models.clusters._membership import shares_of_reference
+from geodrift.models.clusters._labels import AUTO
 from geodrift.models.kit._settings import settings_of
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
+from geodrift.models.von_mises_fisher_mixture._known_rows import KnownRows
 from geodrift.models.von_mises_fisher_mixture._partition import partition_of
-from geodrift.models.von_mises_fisher_mixture._predict import Draw, membership, sampled_rows, score_samples
+from geodrift.models.von_mises_fisher_mixture._partition_membership import Posterior, membership
+from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._reports import ClusterReports
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, joined, rows_of
+from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
 
@@ -155,6 +157,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
             for chain in range(whole("n_chains", self.n_chains))
         ]
         steps = -(-rows.number // min(settings.batch_size, rows.number))
+        self._prior, self._known = chains[0].prior, KnownRows.of(rows)
         self.draws_ = sampled(chains, whole("n_passes", self.n_passes) * steps)
         self.settings_ = settings
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
@@ -172,26 +175,15 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
     def predict_proba(self, X: Any) -> Float[np.ndarray, "N K"]:
         """Posterior probability that each row belongs to each cluster of ``labels_``; rows sum to 1.
 
-        The last column is the background's where there is one. A draw's cluster stands for cluster k of
-        ``labels_`` as far as its rows lie there; of clusters without rows tells `transform_with_intervals`.
+        Rows that were fitted are known by their numbers, and have the probabilities given all others; of a
+        new row a draw counts as much as it expects the row. The last column is the background's where there
+        is one. A draw's cluster stands for cluster k of ``labels_`` as far as its rows lie there; of clusters
+        without rows tells `transform_with_intervals`.
         """
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
-        draws, shares = self._draws(), []
-        inside = self.labels_ >= 0
-        for draw, z in zip(draws, self._flat_assignments(), strict=True):
-            found = np.zeros((len(draw.labels), self._clusters()))
-            both = inside & (z >= 0)
-            # Clusters without rows of the partition are as the weights say.
-            found[:] = np.bincount(self.labels_[inside], minlength=found.shape[1]) / max(1, inside.sum())
-            if both.any():
-                present = np.unique(z[both])
-                share = shares_of_reference(compact(z[both]), self.labels_[both])
-                places = np.searchsorted(draw.labels, present)
-                found[places] = 0.0
-                found[places, : share.shape[1]] = share
-            shares.append(found)
-        return membership(rows, draws, shares, bool(self.settings_.background))
+        posterior = Posterior.of(self.draws_, self.settings_, self._known, self._prior)
+        rows, outside = self._rows(X, reset=False), bool(self.settings_.background)
+        return membership(rows, posterior, self.labels_, outside)
 
     def score_samples(self, X: Any) -> Float[np.ndarray, " N"]:
         """Log of the posterior predictive density of each row, with respect to the sphere's area."""
@@ -238,8 +230,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         return self.assignments_.reshape(-1, self.assignments_.shape[-1])
 
     def _draws(self) -> list[Draw]:
-        chains, length = self.assignments_.shape[:2]
-        return [Draw.of(self.draws_, (c, n)) for c in range(chains) for n in range(length)]
+        return [Draw.of(self.draws_, index, self._prior) for index in np.ndindex(self.assignments_.shape[:2])]
 
     def _clusters(self) -> int:
         return int(self.labels_.max()) + 1

@@ -18,11 +18,12 @@ from scipy.special import logsumexp
 
 from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._compiled import debye_table
-from geodrift.distributions._host_sample import host_sample
 from geodrift.kernels._blas import one_blas_thread
 from geodrift.models.von_mises_fisher_mixture._density_kernel import add_log_densities
-from geodrift.models.von_mises_fisher_mixture._parameters import Parameters
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._rows import AT_ONCE, Rows
+
+FRESH = 256  # concentrations over which the density in a cluster without rows is averaged
 
 
 class Draw(NamedTuple):
@@ -35,6 +36,9 @@ class Draw(NamedTuple):
         labels: The clusters' numbers in the assignments, [K].
         background: Weight of the background.
         others: Weight of clusters without rows.
+        r0: kappa_0 m_0 of the directions' prior, [d].
+        fresh: Concentrations whose mean density a cluster without rows has, [n]; where r0 is zero they do not
+            matter.
     """
 
     resultants: Float[np.ndarray, "K d"]
@@ -43,23 +47,35 @@ class Draw(NamedTuple):
     labels: Int[np.ndarray, " K"]
     background: float
     others: float
+    r0: Float[np.ndarray, " d"]
+    fresh: Float[np.ndarray, " n"]
 
     @classmethod
-    def of(cls, stored: Mapping[str, np.ndarray], index: tuple[int, ...]) -> "Draw":
-        """A draw of stored variables, [chain, draw, ...] or [draw, ...], padded where there are fewer."""
+    def of(
+        cls, stored: Mapping[str, np.ndarray], index: tuple[int, ...], prior: Prior | None = None
+    ) -> "Draw":
+        """A draw of stored variables, [chain, draw, ...] or [draw, ...], padded where there are fewer.
+
+        Args:
+            stored: The variables.
+            index: Of the draw.
+            prior: What is fixed; None: directions are uniform.
+        """
         kappa = stored["concentrations"][index]
         told = np.isfinite(kappa)
+        resultants = stored["resultants"][index][told].astype(np.float64)
         return cls(
-            stored["resultants"][index][told].astype(np.float64),
+            resultants,
             kappa[told],
             stored["weights"][index][told],
             stored["labels"][index][told],
             float(stored["background_weight"][index]),
             float(stored["other_weight"][index]),
+            *_of_fresh(prior, kappa[told], resultants.shape[1]),
         )
 
     @classmethod
-    def of_parameters(cls, found: Parameters) -> "Draw":
+    def of_parameters(cls, found: Parameters, prior: Prior) -> "Draw":
         """A draw as the sampler makes it."""
         return cls(
             found.resultants,
@@ -68,28 +84,59 @@ class Draw(NamedTuple):
             found.labels,
             found.background,
             found.others,
+            *_of_fresh(prior, found.concentrations, found.resultants.shape[1]),
         )
 
     def log_densities(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S L"]:
         """Log of weight times density of each cluster, of a cluster without rows and of the background, last.
 
-        Directions are integrated out. A row of a cluster that is not listed is uniform, as its direction is.
-        (With a prior of the directions that is an approximation, of a cluster that has next to no weight.)
+        Directions are integrated out.
         """
-        heights = np.log(self.weights) + host_log_normaliser(rows.dim, self.concentrations)
         found = np.empty((len(numbers), len(self.weights) + 2))
-        scores = np.tile(heights, (len(numbers), 1))
-        add_log_densities(
-            scores,
-            np.asarray(rows.products(numbers, np.ascontiguousarray(self.resultants.T)), np.float64),
-            self.concentrations,
-            (self.resultants**2).sum(axis=1),
-            *debye_table(rows.dim),
-        )
-        found[:, :-2] = scores
+        logs = np.tile(np.log(self.weights), (len(numbers), 1))
+        dots = np.asarray(rows.products(numbers, np.ascontiguousarray(self.resultants.T)), np.float64)
+        found[:, :-2] = self.of_clusters(rows.dim, logs, dots)
         with np.errstate(divide="ignore"):
-            found[:, -2:] = np.log([self.others, self.background]) + host_log_normaliser(rows.dim, 0.0)
+            found[:, -2:] = np.log([self.others, self.background])
+        found[:, -2] += self.log_fresh(rows, numbers)
+        found[:, -1] += host_log_normaliser(rows.dim, 0.0)
         return found
+
+    def of_clusters(
+        self, dim: int, logs: Float[np.ndarray, "S L"], dots: Float[np.ndarray, "S L"]
+    ) -> Float[np.ndarray, "S L"]:
+        """Log of weight times density of each cluster.
+
+        Args:
+            dim: d.
+            logs: Of the weights.
+            dots: Rows times resultants.
+        """
+        if not len(self.weights):  # all rows are of the background
+            return logs
+        scores = logs + host_log_normaliser(dim, self.concentrations)
+        squares = (self.resultants**2).sum(axis=1)
+        add_log_densities(scores, dots, self.concentrations, squares, *debye_table(dim))
+        return scores
+
+    def log_fresh(self, rows: Rows, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, " S"]:
+        """Log densities in a cluster without rows."""
+        if not self.r0.any():
+            return np.full(len(numbers), host_log_normaliser(rows.dim, 0.0))
+        along = np.asarray(rows.products(numbers, self.r0[:, None]), np.float64)
+        square, kappa = self.r0 @ self.r0, self.fresh
+        lengths = np.sqrt(np.maximum(square + kappa * (2 * along + kappa), 0.0))
+        logs = host_log_normaliser(rows.dim, kappa) - host_log_normaliser(rows.dim, lengths)
+        return logsumexp(logs, axis=1) - np.log(len(kappa)) + host_log_normaliser(rows.dim, np.sqrt(square))
+
+
+def _of_fresh(
+    prior: Prior | None, concentrations: Float[np.ndarray, " K"], dim: int
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]]:
+    """``r0`` and ``fresh`` of a draw."""
+    if prior is None or not prior.r0.any():
+        return np.zeros(dim), np.ones(1)
+    return prior.r0, concentrations[:1] if prior.shared else prior.concentration.quantiles(FRESH)
 
 
 def score_samples(rows: Rows, draws: list[Draw]) -> Float[np.ndarray, " N"]:
@@ -100,48 +147,6 @@ def score_samples(rows: Rows, draws: list[Draw]) -> Float[np.ndarray, " N"]:
             of_draws = [logsumexp(draw.log_densities(rows, numbers), axis=1) for draw in draws]
             found[numbers] = logsumexp(of_draws, axis=0) - np.log(len(draws))
     return found
-
-
-def membership(
-    rows: Rows, draws: list[Draw], shares: list[Float[np.ndarray, "A K"]], outside: bool
-) -> Float[np.ndarray, "N K"]:
-    """Probability of each cluster of a partition, mean over the draws; rows sum to 1.
-
-    Args:
-        rows: New rows, or old ones.
-        draws: Of the parameters.
-        shares: Of each draw, which share of each of its clusters lies in each cluster of the partition.
-        outside: Whether the last column is the background.
-    """
-    clusters = shares[0].shape[1]
-    found = np.zeros((rows.number, clusters + outside))
-    with one_blas_thread():
-        for numbers in batches(rows):
-            for draw, share in zip(draws, shares, strict=True):
-                scores = draw.log_densities(rows, numbers)
-                if not outside:
-                    scores[:, -1] = -np.inf
-                p = np.exp(scores - scores.max(axis=1, keepdims=True))
-                # A cluster that nobody is in is no cluster of the partition.
-                p[:, -2] = 0.0
-                p /= p.sum(axis=1, keepdims=True)
-                found[numbers, :clusters] += p[:, :-2] @ share
-                if outside:
-                    found[numbers, clusters] += p[:, -1]
-    return found / found.sum(axis=1, keepdims=True)
-
-
-def sampled_rows(number: int, draws: list[Draw], rng: np.random.Generator) -> Float[np.ndarray, "number d"]:
-    """New rows, each of a draw taken at random."""
-    dim = draws[0].resultants.shape[1]
-    resultants, kappa = np.zeros((number, dim)), np.zeros((number, 1))  # of no cluster: uniform
-    for i, which in enumerate(rng.integers(len(draws), size=number)):
-        draw = draws[which]
-        weights = np.cumsum([*draw.weights, draw.others + draw.background])
-        k = int(np.searchsorted(weights, rng.random() * weights[-1]))
-        if k < len(draw.weights):
-            resultants[i], kappa[i] = draw.resultants[k], draw.concentrations[k]
-    return host_sample(rng, kappa * host_sample(rng, resultants))
 
 
 def batches(rows: Rows) -> Iterator[Int[np.ndarray, " S"]]:

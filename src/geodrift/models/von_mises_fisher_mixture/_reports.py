@@ -58,7 +58,7 @@ class ClusterReports:
         """
         check_is_fitted(self)
         ordered, agreed = told(self.draws_, not self.settings_.inferred)
-        places = places_of(self.draws_, ordered, agreed, self.settings_)
+        places = places_of(self.draws_, ordered, agreed, self.settings_, self._known, self._prior)
         found = place_membership(self._rows(X, reset=False), places)
         return with_intervals_of_shared(found, with_other_places(agreed, places))
 

@@ -1,6 +1,7 @@
 """Unit vectors in rows, dense or sparse: read in batches, and multiplied by the sums of clusters."""
 
 import abc
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,6 +31,10 @@ class Rows(abc.ABC):
     @abc.abstractmethod
     def dense(self, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S d"]:
         """Some rows, float64, of unit norm; not to be changed."""
+
+    @abc.abstractmethod
+    def contents(self, numbers: Int[np.ndarray, " S"]) -> Iterator[bytes]:
+        """What some rows hold, in single precision: the same of rows that are equal as they were given."""
 
     @abc.abstractmethod
     def part(self, numbers: Int[np.ndarray, " S"]) -> "Rows":

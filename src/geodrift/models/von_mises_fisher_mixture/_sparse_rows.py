@@ -1,5 +1,7 @@
 """Sparse rows."""
 
+from collections.abc import Iterator
+
 import numba
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +31,14 @@ class SparseRows(Rows):
     def dense(self, numbers: Int[np.ndarray, " S"]) -> Float[np.ndarray, "S d"]:
         """Some rows, float64, of unit norm."""
         return self.matrix[numbers].toarray()
+
+    def contents(self, numbers: Int[np.ndarray, " S"]) -> Iterator[bytes]:
+        """See `Rows.contents`."""
+        part = self.matrix[numbers]
+        part.sort_indices()
+        places, values = part.indices.astype(np.int64), part.data.astype(np.float32)
+        ends = zip(part.indptr[:-1], part.indptr[1:], strict=True)
+        return (places[a:b].tobytes() + values[a:b].tobytes() for a, b in ends)
 
     def part(self, numbers: Int[np.ndarray, " S"]) -> "SparseRows":
         """Some rows alone, in memory."""

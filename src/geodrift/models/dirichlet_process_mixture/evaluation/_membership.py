@@ -20,8 +20,7 @@ from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import
 )
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._counts import checked_counts
-from geodrift.models.kit._found_draws import draws_found, with_intervals_of_shared
-from geodrift.models.kit._next_draw import INTERVAL
+from geodrift.models.kit._found_draws import draws_found, weighted_summary, with_intervals_of_shared
 from geodrift.models.kit._places import spaced, with_rest
 
 TRANSFORM_DRAWS = 50  # that are averaged over, at most
@@ -64,7 +63,7 @@ def membership(
         logs = np.zeros_like(logs) if fitted else logs
         for column in range(num_columns):
             some = found[:, column]
-            told = _summary(each[some, :, column], np.exp(logs[some] - logs[some].max(axis=0)))
+            told = weighted_summary(each[some, :, column], logs[some])
             for name, values in zip(out, told, strict=True):
                 out[name][start : start + block, column] = values
     return out
@@ -112,20 +111,3 @@ def _under_draws(
         if others:
             found[number, :, -1] = np.maximum(0.0, 1.0 - each[:, order].sum(axis=1))
     return found, densities
-
-
-def _summary(
-    values: Float[np.ndarray, "N D"], weights: Float[np.ndarray, "N D"]
-) -> tuple[Float[np.ndarray, " D"], ...]:
-    """Means of columns and ends of 90% intervals, with a weight of each value; all alike: as without."""
-    if (weights == 1).all():
-        return values.mean(axis=0), *np.quantile(values, INTERVAL, axis=0)
-    shares = weights / weights.sum(axis=0)
-    order = np.argsort(values, axis=0)
-    sorted_values = np.take_along_axis(values, order, axis=0)
-    upto = np.cumsum(np.take_along_axis(shares, order, axis=0), axis=0)
-    ends = [
-        np.take_along_axis(sorted_values, (upto < share * upto[-1]).sum(axis=0)[None], axis=0)[0]
-        for share in INTERVAL
-    ]
-    return (shares * values).sum(axis=0), *ends
