@@ -27,6 +27,8 @@ from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, join
 from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
+LEAST_PASSES, MOST_PASSES, ROWS_REDRAWN = 100, 1_000, 2_000_000  # of `fit`
+
 
 class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEstimator):
     """Clusters of unit vectors with a posterior.
@@ -50,7 +52,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         cluster_groups: G, groups of clusters in which rows are redrawn; None: 1.
         direction_prior: kappa_0 m_0 of the directions' prior, [d]; None: uniform.
         warm_up_fraction: Part of the steps that is warm-up.
-        n_passes: Passes over the rows of each chain, warm-up included.
+        n_passes: Passes over the rows of each chain, warm-up included; None: 100, and of few rows as many as
+            redraw two million, at most 1,000.
         n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
             not divide the steps.
         n_chains: Chains, each from a start of its own.
@@ -89,7 +92,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         cluster_groups: int | None = None,
         direction_prior: Any = None,
         warm_up_fraction: float = 0.5,
-        n_passes: int = 100,
+        n_passes: int | None = None,
         n_draws: int = 25,
         n_chains: int = 4,
         random_state: Any = None,
@@ -156,9 +159,10 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
             Chain(rows, settings, seed=seed, chain=chain, direction_prior=prior)
             for chain in range(whole("n_chains", self.n_chains))
         ]
-        steps = -(-rows.number // min(settings.batch_size, rows.number))
+        passes = _default_passes(rows.number) if self.n_passes is None else whole("n_passes", self.n_passes)
+        steps = passes * -(-rows.number // min(settings.batch_size, rows.number))
         self._prior, self._known = chains[0].prior, KnownRows.of(rows)
-        self.draws_ = sampled(chains, whole("n_passes", self.n_passes) * steps)
+        self.draws_ = sampled(chains, steps)
         self.settings_ = settings
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()
@@ -239,3 +243,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _default_passes(rows: int) -> int:
+    """The number of clusters takes some hundred passes to be forgotten, which few rows have the time for."""
+    return min(MOST_PASSES, max(LEAST_PASSES, -(-ROWS_REDRAWN // rows)))
