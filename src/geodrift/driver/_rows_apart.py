@@ -21,7 +21,7 @@ def check_rows_apart(key: RandomKey, sampler: Any, source: Source, initial: Any)
     """Raise ValueError where the log likelihoods of rows change with the other rows of their batch.
 
     The sum over such a batch, scaled to all data, is no estimate of the sum over all, and the law of the
-    draws is one that depends on the batch size; minibatch gradients that look at it agree with the draws.
+    draws is one that depends on the batch size, which a check by gradients tells as a wrong step, if at all.
 
     Args:
         key: The run's.
