@@ -92,7 +92,7 @@ def test_numbers_that_would_be_others_are_refused(data, told):
     ids=["scale", "mean", "sum"],
 )
 def test_a_likelihood_that_looks_at_the_other_rows_of_a_batch_is_refused(log_likelihood, batches):
-    """Its sum over a batch is no estimate of that over all data; a smaller step, which was the advice, does not help."""
+    """Its sum over a batch is no estimate of that over all data, whatever the step size."""
     estimator = minibatch(log_likelihood, replacement=False)
     with pytest.raises(ValueError, match="log_likelihood: of one and the same datum it returned"):
         run(log_likelihood, NOISES, estimator, batches=batches)
