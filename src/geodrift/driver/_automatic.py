@@ -1,5 +1,7 @@
 """What `geodrift.sample` does for ``step_size=None``: the numbers kept by the run, or a pilot's."""
 
+import dataclasses
+import math
 from os import PathLike
 from typing import Any
 
@@ -13,6 +15,7 @@ from geodrift.driver._kept_run import kept_settings
 from geodrift.driver._source import Source
 from geodrift.driver._start import PerChain, first_positions
 from geodrift.estimators._affine import Layout
+from geodrift.estimators._likelihood import LikelihoodEstimator
 from geodrift.kernels._streams import PILOT
 from geodrift.samplers import Sampler
 from geodrift.schedules import Automatic
@@ -66,6 +69,7 @@ def settled(
         checkpoint: The run's directory. Numbers kept there are taken: another machine could round a pilot
             differently, and the run would not go on to the same bits.
     """
+    sampler = without_variance(sampler) if of_epochs(source) else sampler
     kept = {} if checkpoint is None else kept_settings(checkpoint)
     rows = pilot_data(source) if source.host is None else None
     starts = float_positions(first_positions(key, sampler, initial, CLIMBS))
@@ -75,7 +79,7 @@ def settled(
         if "tuned" in kept:
             found = Adapted.from_dict(kept["tuned"], layout)
         else:
-            found = adapt(PILOT.fold(key), sampler, rows, starts)
+            found = within_epoch(adapt(PILOT.fold(key), sampler, rows, starts), source)
             say(f"geodrift: chosen in a warm-up for {found}")
     elif "tuned" in kept:
         found = Tuned.from_dict(kept["tuned"])
@@ -85,6 +89,35 @@ def settled(
     if found.starts is not None:
         initial = PerChain(layout.positions(found.starts, num_chains))
     return found.apply(sampler), found, initial
+
+
+def of_epochs(source: Source) -> bool:
+    """Whether a run's batches are those of epochs."""
+    return source.batching.scheme == "epochs" and source.batching.batch_size is not None
+
+
+def without_variance(sampler: Any) -> Any:
+    """The sampler with an estimator that states no noise variance, so that none is subtracted.
+
+    The noise of an epoch adds up to 0. How much of V a chain feels is between none of it and all, by how many
+    epochs it remembers, so numbers are chosen with which either is within what a run may be off by.
+    """
+    estimator = sampler.estimator
+    if not isinstance(estimator, LikelihoodEstimator) or estimator.variance is None:
+        return sampler
+    return dataclasses.replace(sampler, estimator=estimator._replace(variance=None))
+
+
+def within_epoch(found: Adapted, source: Source) -> Adapted:
+    """With no more inner steps than an epoch has batches, where a run's batches are those of epochs."""
+    batching = source.batching
+    if not of_epochs(source):
+        return found
+    most = max(batching.data_size // (found.batch_size or batching.batch_size), 1)
+    if found.num_steps <= most:
+        return found
+    warm_up = math.ceil(found.warm_up * found.num_steps / most)
+    return dataclasses.replace(found, num_steps=most, warm_up=warm_up)
 
 
 def float_positions(positions: Position) -> Position:

@@ -29,9 +29,11 @@ from geodrift.driver._host_data import is_stream
 from geodrift.driver._kept_run import open_or_create, settings_of
 from geodrift.driver._memory import DrawMemory
 from geodrift.driver._named_draws import position_and_info
+from geodrift.driver._narrow_numbers import narrow_numbers
 from geodrift.driver._plan import Plan
 from geodrift.driver._progress import ProgressView
 from geodrift.driver._report import RunReport, run_report
+from geodrift.driver._rows_apart import check_rows_apart
 from geodrift.driver._run import Run
 from geodrift.driver._sampler_check import check_sampler
 from geodrift.driver._source import Source, source_of
@@ -121,6 +123,7 @@ def sample(
     num_draws, thin = None if num_draws is None else whole("num_draws", num_draws), whole("thin", thin)
     _check_lengths(num_draws, seconds, num_warmup, data)
     check_sampler(sampler)
+    rounded = narrow_numbers(data)
     sampler, source = source_of(key, sampler, data, batch_size, batches)
     if source.of_processes:
         _check_of_processes(sampler, seconds=seconds, callback=callback, checkpoint=checkpoint)
@@ -138,6 +141,7 @@ def sample(
     if isinstance(tuned, Adapted):
         num_warmup = max(num_warmup, tuned.warm_up)
     state, keys = start_chains(key, sampler, starts, num_chains)
+    check_rows_apart(key, plain, source, initial)
     chain = CompiledChain(sampler, source, keys, state)
     run = None
     if checkpoint is not None:
@@ -154,7 +158,7 @@ def sample(
     steps = thin * (getattr(tuned, "num_steps", None) or getattr(plain, "num_steps", 1))
     report = _report_of(key, plain, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]
-    for told in [line for found in speaking for line in found.warnings]:
+    for told in [*rounded, *(line for found in speaking for line in found.warnings)]:
         warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=2)
     return draws._replace(tuned=tuned, report=report)
 
