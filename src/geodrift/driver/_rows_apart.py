@@ -38,9 +38,11 @@ def check_rows_apart(key: RandomKey, sampler: Any, source: Source, initial: Any)
     data = data.data if isinstance(data, Rows) else data
     position = jax.tree.map(lambda x: x[0], first_positions(key, sampler, initial, 1))
 
+    log_likelihoods = jax.jit(estimator.log_likelihoods)
+
     def values(rows: Int[np.ndarray, " batch"]) -> Float[np.ndarray, " batch"]:
         batch = jax.tree.map(lambda a: jnp.asarray(a[rows]), data)
-        return np.asarray(estimator.log_likelihoods(position, batch))
+        return np.asarray(log_likelihoods(position, batch))
 
     kept = (size + 1) // 2
     first = np.arange(size)
