@@ -106,6 +106,7 @@ def test_likelihoods_of_rows_apart_and_of_all_data_are_not():
 
 
 @pytest.mark.filterwarnings("ignore:geodrift.sample")
+@pytest.mark.slow
 def test_chosen_numbers_go_with_epochs():
     """N(0, 1) by 200 data, an epoch of 10 batches: V subtracted, the variance was .54 of the exact one.
 

@@ -38,7 +38,7 @@ def check_rows_apart(key: RandomKey, sampler: Any, source: Source, initial: Any)
     data = data.data if isinstance(data, Rows) else data
     position = jax.tree.map(lambda x: x[0], first_positions(key, sampler, initial, 1))
 
-    log_likelihoods = jax.jit(estimator.log_likelihoods)
+    log_likelihoods = jax.jit(lambda position, batch: estimator.log_likelihoods(position, batch))
 
     def values(rows: Int[np.ndarray, " batch"]) -> Float[np.ndarray, " batch"]:
         batch = jax.tree.map(lambda a: jnp.asarray(a[rows]), data)
