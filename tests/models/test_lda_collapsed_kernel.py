@@ -155,7 +155,7 @@ BOUND = z_bound(15 + 24)
         pytest.param(40, 0, 0.9, 400, marks=pytest.mark.slow),
         pytest.param(40, 2, 0.9, 400, marks=pytest.mark.slow),
         pytest.param(40, 31, 0.9, 400, marks=pytest.mark.slow),
-        (100, 15, 0.9, 80),
+        pytest.param(100, 15, 0.9, 80, marks=pytest.mark.slow),
     ],
 )
 def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):

@@ -99,6 +99,7 @@ def test_a_step_is_towards_the_enumerated_counts(documents):
     assert_means(np.array(draws)[:, None], expected, slack=1e-5)
 
 
+@pytest.mark.slow
 def test_rests_where_coordinate_ascent_does():
     runs = [
         fit_hybrid_variational(

@@ -64,9 +64,8 @@ def _leading(before: _Numbered | None, new: _Numbered, top: int) -> _Numbered:
             np.concatenate([before[0], new[0]]),
             {name: np.concatenate([before[1][name], new[1][name]]) for name in new[1]},
         )
-    numbers, weights = new
-    leading = np.unique(np.argsort(-weights["mean"], axis=0, kind="stable")[:top])
-    return numbers[leading], {name: values[leading] for name, values in weights.items()}
+    leading = np.unique(np.argsort(-new[1]["mean"], axis=0, kind="stable")[:top])
+    return new[0][leading], {name: values[leading] for name, values in new[1].items()}
 
 
 def _told(

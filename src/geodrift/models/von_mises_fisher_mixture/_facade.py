@@ -27,7 +27,7 @@ from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, join
 from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
-LEAST_PASSES, MOST_PASSES, ROWS_REDRAWN = 100, 1_000, 2_000_000  # of `fit`
+LEAST_PASSES, MOST_PASSES, ROWS_REDRAWN = 100, 1_000, 500_000  # of `fit`
 
 
 class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEstimator):
@@ -53,7 +53,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         direction_prior: kappa_0 m_0 of the directions' prior, [d]; None: uniform.
         warm_up_fraction: Part of the steps that is warm-up.
         n_passes: Passes over the rows of each chain, warm-up included; None: 100, and of few rows as many as
-            redraw two million, at most 1,000.
+            redraw half a million, at most 1,000.
         n_draws: Stored draws of each chain, evenly spaced: of few steps fewer, and some more where they do
             not divide the steps.
         n_chains: Chains, each from a start of its own.
