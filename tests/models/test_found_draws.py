@@ -66,6 +66,9 @@ def test_means_over_different_chains_are_a_mixture_again():
     np.testing.assert_allclose(told["mean"], [[0.5, 0.2, 0.3], [0.6 / 1.1, 0.5 / 1.1, 0.0]], rtol=1e-6)
     np.testing.assert_array_equal(np.isnan(told["low"]), np.tile([False, False, True], (2, 1)))
     np.testing.assert_array_equal(told["high"][:, :2], (mean + 0.1)[:, :2])
+    certain = with_intervals_of_shared({"mean": mean, "low": mean - 0.001, "high": mean + 0.001}, agreed)
+    np.testing.assert_allclose(certain["low"][:, :2], [[0.499, 0.199], [0.6 / 1.1, 0.5 / 1.1]], rtol=1e-6)
+    np.testing.assert_allclose(certain["high"][:, :2], (mean + 0.001)[:, :2])
     assert (
         with_intervals_of_shared({"mean": mean}, agreement(np.ones((CHAINS, TOPICS), bool)))["mean"] is mean
     )

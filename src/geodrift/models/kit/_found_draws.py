@@ -10,6 +10,8 @@ from jaxtyping import Bool, Float, Int
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._next_draw import INTERVAL
 
+ROUNDING = 1e-6  # of means that summed to 1 as they were
+
 
 def draws_found(
     agreed: Agreement, chosen: Int[np.ndarray, " M"] | None = None, others: int = 0
@@ -79,14 +81,20 @@ def with_intervals_of_shared(
     """``mean``, ``low`` and ``high`` of components' weights, the ends NaN where a component is not shared.
 
     Means over different chains need not sum to 1: what the shared components leave is divided among the
-    others, and the whole is scaled.
+    others, and the whole is scaled. An interval reaches to the scaled mean: chains put such a document in
+    different components, and the draws of those that have found one do not tell how far it may be from it.
 
     Of one chain all ends stay: they are the chain's own. Where there are no ends, there are none.
     """
     if len(agreed.cosines) == 1:
         return weights
     if not agreed.found.all():
-        weights = weights | {"mean": _as_mixtures(weights["mean"], agreed.shared)}
+        mean = _as_mixtures(weights["mean"], agreed.shared)
+        reaching = (("low", np.minimum), ("high", np.maximum))
+        ends = {name: reach(weights[name], mean) for name, reach in reaching if name in weights}
+        moved = np.abs(mean - weights["mean"]) > ROUNDING
+        weights = weights | {"mean": mean}
+        weights |= {name: np.where(moved, values, weights[name]) for name, values in ends.items()}
     if "low" not in weights:
         return weights
     ends = {name: np.where(agreed.shared, weights[name], np.nan) for name in ("low", "high")}
