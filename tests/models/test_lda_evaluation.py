@@ -217,6 +217,7 @@ def test_against_the_independent_scorer(request, monkeypatch):
         assert abs(difference) < z_bound(2) * error < 0.01
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_scores_of_topics_have_the_numbers_that_topics_have_elsewhere(monkeypatch):
     """One of three chains has another topic in one place; each chain has an order of its own."""
     rng, chains = np.random.default_rng(0), []
