@@ -13,6 +13,7 @@ from geodrift.models.kit._agreement import Agreement
 from geodrift.models.von_mises_fisher_mixture import Settings
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._cluster_parts import cluster_parts
+from geodrift.models.von_mises_fisher_mixture._facade import _default_passes
 from geodrift.models.von_mises_fisher_mixture._places import with_every_draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from geodrift.models.von_mises_fisher_mixture._shared_clusters import NUMBERS, shared_clusters
@@ -293,3 +294,8 @@ def test_scikit_learn_accepts_the_estimator():
     estimator = VonMisesFisherMixture(2, normalise=True, n_passes=4, n_draws=2, n_chains=1)
     results = check_estimator(estimator, on_fail=None, on_skip=None, expected_failed_checks=ZERO_ROWS)
     assert {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"} == {}
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(10, 1000), (300, 1000), (2000, 250), (10**6, 100)])
+def test_few_rows_are_gone_over_more_often(rows, passes):
+    assert _default_passes(rows) == passes

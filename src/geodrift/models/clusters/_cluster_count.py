@@ -45,9 +45,10 @@ def cluster_count(assignments: Any, share: float = 0.01) -> ClusterCount:
     Raises:
         ValueError: ``share`` is outside its range.
     """
-    values = np.asarray(assignments)
-    chains = len(values) if values.ndim == 3 else 1
-    labels = checked_assignments(values.reshape(-1, values.shape[2]) if values.ndim == 3 else values)
+    values, chains = np.asarray(assignments), 1
+    if values.ndim == 3:
+        chains, values = len(values), values.reshape(math.prod(values.shape[:2]), values.shape[2])
+    labels = checked_assignments(values)
     if not 0 <= share < 1:
         raise ValueError(f"share must be at least 0 and below 1, got {share!r}")
     found = []

@@ -1,6 +1,7 @@
 """Hashes of documents, which name the random streams of documents that have no number."""
 
 import hashlib
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,10 @@ def content_hashes(rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
     """
     ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     words, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
-    contents = (words[a:b].tobytes() + values[a:b].tobytes() for a, b in ends)
+    return hashed(words[a:b].tobytes() + values[a:b].tobytes() for a, b in ends)
+
+
+def hashed(contents: Iterable[bytes]) -> Int[np.ndarray, " n"]:
+    """64 bits of each."""
     digests = b"".join(hashlib.blake2b(content, digest_size=8).digest() for content in contents)
     return np.frombuffer(digests, "<i8").astype(np.int64)

@@ -88,17 +88,15 @@ def with_intervals_of_shared(
     """
     if len(agreed.cosines) == 1:
         return weights
-    if not agreed.found.all():
-        mean = _as_mixtures(weights["mean"], agreed.shared)
-        reaching = (("low", np.minimum), ("high", np.maximum))
-        ends = {name: reach(weights[name], mean) for name, reach in reaching if name in weights}
-        moved = np.abs(mean - weights["mean"]) > ROUNDING
-        weights = weights | {"mean": mean}
-        weights |= {name: np.where(moved, values, weights[name]) for name, values in ends.items()}
+    mean = weights["mean"] if agreed.found.all() else _as_mixtures(weights["mean"], agreed.shared)
     if "low" not in weights:
-        return weights
-    ends = {name: np.where(agreed.shared, weights[name], np.nan) for name in ("low", "high")}
-    return weights | {name: values.astype(weights[name].dtype) for name, values in ends.items()}
+        return weights | {"mean": mean}
+    moved = np.abs(mean - weights["mean"]) > ROUNDING
+    ends = {"low": np.minimum(weights["low"], mean), "high": np.maximum(weights["high"], mean)}
+    for name, reaching in ends.items():
+        told = np.where(agreed.shared, np.where(moved, reaching, weights[name]), np.nan)
+        ends[name] = told.astype(weights[name].dtype)
+    return weights | {"mean": mean} | ends
 
 
 def _as_mixtures(mean: Float[np.ndarray, "D K"], shared: Bool[np.ndarray, " K"]) -> Float[np.ndarray, "D K"]:

@@ -1,11 +1,11 @@
 """Rows that were fitted, known by what they hold: equal rows have equal probabilities."""
 
-import hashlib
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
+from geodrift.models.kit._content_hashes import hashed
 from geodrift.models.von_mises_fisher_mixture._predict import batches
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
 
@@ -34,10 +34,4 @@ class KnownRows(NamedTuple):
 
 
 def _hashes(rows: Rows) -> Int[np.ndarray, " N"]:
-    """64 bits of each row; see `content_hashes`."""
-    found = [
-        hashlib.blake2b(content, digest_size=8).digest()
-        for numbers in batches(rows)
-        for content in rows.contents(numbers)
-    ]
-    return np.frombuffer(b"".join(found), "<i8").astype(np.int64)
+    return hashed(content for numbers in batches(rows) for content in rows.contents(numbers))
