@@ -138,3 +138,22 @@ def test_a_state_of_another_sampler_is_named():
     other = gd.samplers.GMC(density, gd.manifolds.Euclidean(2), step_size=0.1)
     with pytest.raises(ValueError, match=r"initial: is a SGGMCState .* from which GMC cannot go on"):
         gd.sample(jax.random.key(1), other, num_draws=5, num_chains=2, initial=state)
+
+
+@pytest.mark.parametrize(
+    "log_likelihood",
+    [
+        lambda mean, batch: np.array(batch - mean[0]),
+        lambda mean, batch: batch - float(mean[0]),
+        lambda mean, batch: batch if mean[0] > 0 else -batch,
+        lambda mean, batch: batch[batch > mean[0]],
+    ],
+)
+@pytest.mark.parametrize("step_size", [1e-2, None])
+def test_what_jax_cannot_compile_is_told_in_the_user_s_terms(log_likelihood, step_size):
+    """JAX's own error names a line of the library or of NumPy."""
+    target = gd.estimators.Minibatch(log_likelihood, lambda mean: 0.0, len(DATA))
+    sampler = gd.samplers.SGLD(target, LINE, step_size)
+    with pytest.raises((TypeError, IndexError)) as told:
+        gd.sample(KEY, sampler, DATA, batch_size=50, num_draws=10, initial=jnp.zeros(1))
+    assert "such as log_likelihood" in told.value.__notes__[-1]

@@ -38,6 +38,7 @@ from geodrift.driver._run import Run
 from geodrift.driver._sampler_check import check_sampler
 from geodrift.driver._source import Source, source_of
 from geodrift.driver._start import PerChain, is_function, start_chains
+from geodrift.driver._traced_functions import told_of_tracing
 from geodrift.kernels._streams import GRADIENT_CHECK
 from geodrift.samplers import Sampler
 from geodrift.tuning import Adapted
@@ -46,6 +47,7 @@ from geodrift.tuning import Adapted
 LEAST_TIMED_WARM_UP = 20
 
 
+@told_of_tracing
 def sample(
     key: RandomKey | UInt32[Array, "2"],
     sampler: Sampler,
@@ -116,6 +118,7 @@ def sample(
         RunWarning: (a warning) Something speaks against the draws; see ``draws.report``.
         KeyboardInterrupt: Ctrl-C was pressed; with a checkpoint the run is kept.
         StorageFullError: The disk is full; the run is kept as of its last checkpoint.
+        TypeError: A function does what JAX cannot compile; the error's note says what to do.
         SamplingError: A step failed; says which and in which chain, and has the draws before it.
     """
     key = checked_key(key)
@@ -159,7 +162,7 @@ def sample(
     report = _report_of(key, plain, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]
     for told in [*rounded, *(line for found in speaking for line in found.warnings)]:
-        warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=2)
+        warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=3)  # behind the decorator
     return draws._replace(tuned=tuned, report=report)
 
 
