@@ -57,6 +57,14 @@ def test_a_run_has_all_topics_of_itself(runs):
     assert found.scores["difference"] == found.scores["standard_error"] == 0.0
 
 
+def test_as_many_words_are_told_as_are_asked_for(runs, monkeypatch):
+    monkeypatch.setattr("geodrift.models.kit._comparison.LEADING", 3)
+    many, few = (models.compare(runs[0], runs[0], top=top).matched for top in (8, 2))
+    assert [len(pair["words"]) for pair in many] == [8] * 3
+    assert [len(pair["words"]) for pair in few] == [2] * 3
+    assert [pair["second_inside_first"] for pair in many] == [pair["second_inside_first"] for pair in few]
+
+
 def test_topics_are_matched_by_words_whatever_their_numbers(runs):
     three, _, four = runs
     found = models.compare(three, four)
