@@ -172,7 +172,7 @@ def test_alpha_that_was_given_goes_with_its_topic_in_what_a_run_answers(tmp_path
             answers.transform(run, empty, seed=0, fitted=fitted)["mean"], 0.5, rtol=1e-6
         )
     name = "geodrift.models.latent_dirichlet_allocation._answers.topic_checks"
-    monkeypatch.setattr(name, lambda rows, topics, prior, words, seed: used.append((topics, prior)))
+    monkeypatch.setattr(name, lambda rows, topics, prior, *_, **named: used.append((topics, prior)))
     answers.checks(run, corpus.matrix(), answers.aligned(run)[0], seed=0)
     topics, prior = used[0]
     assert (topics[:, 0, :3].sum(axis=1) > 0.5).all()  # the first theme, in all draws of both chains

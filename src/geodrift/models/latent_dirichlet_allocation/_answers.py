@@ -149,8 +149,10 @@ class LatentDirichletAnswers(TopicAnswers):
 
     def checks(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> list[dict[str, Any]]:
         """By mutual information, under up to `TRANSFORM_DRAWS` of the draws; see `topic_checks`."""
-        some = _spaced(_with_prior(run, flat(draws), self.agreed(run)))
-        return topic_checks(rows, some["topics"], some["doc_topic_prior"], run.labels["word"], seed=seed)
+        agreed = self.agreed(run)
+        some = _spaced({**_with_prior(run, flat(draws), agreed), "found": draws_found(agreed)})
+        given = some["topics"], some["doc_topic_prior"], run.labels["word"]
+        return topic_checks(rows, *given, found=some["found"], seed=seed)
 
     def group_shares(
         self, run: Run, *, seed: int

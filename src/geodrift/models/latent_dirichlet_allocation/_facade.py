@@ -189,8 +189,9 @@ class LatentDirichletAllocation(StreamedDocuments, LearntPriors):
         return completion_perplexity(rows, draws, self._prior(PERPLEXITY_DRAWS), seed=seed)
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
-        draws = spaced(self.topic_draws_)
-        return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
+        rows, draws = self._validated(X, reset=False), spaced(self.topic_draws_)
+        found = self._found(TRANSFORM_DRAWS)
+        return topic_checks(rows, draws, self._prior(len(draws)), vocabulary, found=found)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "settings_")
