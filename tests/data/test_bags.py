@@ -138,6 +138,18 @@ def test_gensim_lists_come_back(counts, tmp_path, dictionary, monkeypatch):
     assert weights.matrix().toarray().tolist() == [[0.5, 2.25]]
 
 
+def test_blocks_of_whole_numbers_and_of_weights_come_back(tmp_path, monkeypatch):
+    """Fractions of a block that stood beside one of whole numbers were cut off on the disk."""
+    monkeypatch.setattr("geodrift.data._bags._DOCUMENTS_A_BLOCK", 2)
+    bags = [[(0, 1), (1, 2)], [(1, 3)], [(0, 0.75), (2, 0.5)], [(2, 1.625)]]
+    expected = [[1, 2, 0], [0, 3, 0], [0.75, 0, 0.5], [0, 0, 1.625]]
+    in_memory = Corpus.from_gensim(bags, WORDS[:3])
+    written = Corpus.from_gensim(bags, WORDS[:3], tmp_path / "written")
+    for corpus in (in_memory, written, in_memory.save(tmp_path / "saved"), written.save(tmp_path / "again")):
+        assert corpus.matrix().toarray().tolist() == expected
+        corpus.verify()
+
+
 def test_a_dictionary_that_gensim_saved_as_text(tmp_path):
     """`save_as_text`: the number of documents, then number, word and frequency in the order of words."""
     lines = ["40", "1\talpha\t3", "3\tb c\t1", "2\técole\t2", "0\tzeta\t9"]

@@ -203,6 +203,10 @@ def test_counts_are_pruned_only_when_asked():
     pruned = prune_columns(corpus, TextOptions(min_df=2, max_df=2))
     assert pruned.vocabulary == ["two"]
     assert pruned.matrix().toarray().tolist() == [[1], [0], [1]]
+    assert pruned.manifest["dropped"] == {"words outside 2 to 2 documents": 3}
+    frequent = prune_columns(corpus, TextOptions(min_df=1, max_df=1.0, max_words=2))
+    reasons = {"words outside 1 to 3 documents": 1, "words beyond the 2 most frequent": 1}
+    assert (frequent.vocabulary, frequent.manifest["dropped"]) == (["every", "often"], reasons)
     with pytest.raises(InputError, match="no words are left"):
         prune_columns(corpus, TextOptions(min_df=4))
 

@@ -22,6 +22,7 @@ from geodrift.models.kit._comparison_scores import paired_difference
 from geodrift.models.kit._component_answers import ComponentAnswers
 from geodrift.models.kit._fitted_among import fitted_among
 from geodrift.models.kit._matched_runs import lonely_of
+from geodrift.models.latent_dirichlet_allocation import completion_perplexity
 
 SETTINGS = {"n_topics": 3, "num_draws": 10}
 
@@ -55,6 +56,14 @@ def test_a_run_has_all_topics_of_itself(runs):
         assert all(entry["low"] <= entry["difference"] == 0 <= entry["high"] for entry in pair["words"])
         assert pair["size"]["difference"] == 0
     assert found.scores["difference"] == found.scores["standard_error"] == 0.0
+
+
+def test_as_many_words_are_told_as_are_asked_for(runs, monkeypatch):
+    monkeypatch.setattr("geodrift.models.kit._comparison.LEADING", 3)
+    many, few = (models.compare(runs[0], runs[0], top=top).matched for top in (8, 2))
+    assert [len(pair["words"]) for pair in many] == [8] * 3
+    assert [len(pair["words"]) for pair in few] == [2] * 3
+    assert [pair["second_inside_first"] for pair in many] == [pair["second_inside_first"] for pair in few]
 
 
 def test_topics_are_matched_by_words_whatever_their_numbers(runs):
@@ -121,6 +130,21 @@ def test_scores_are_those_of_evaluate_on_the_same_documents(runs):
     assert found["difference"] < -2 * found["standard_error"]  # two topics for three themes
     given = models.compare(three, two, documents=documents(40, 7)).scores
     assert given["documents"] == 40
+
+
+def test_runs_of_other_numbers_of_chains_are_scored_under_as_many_draws(runs, tmp_path, monkeypatch):
+    used, three = [], made(tmp_path / "chains", chains=3)
+    name = "geodrift.models.latent_dirichlet_allocation._answers.completion_perplexity"
+    scored = completion_perplexity
+
+    def counted(rows, topics, *given, **named):
+        used.append(len(topics))
+        return scored(rows, topics, *given, **named)
+
+    monkeypatch.setattr(name, counted)
+    # Ten were asked for, and of three chains there were twelve.
+    assert models.compare(runs[0], three).scores["draws"] == 10
+    assert used == [10, 10]
 
 
 def test_a_score_that_decides_nothing_is_no_verdict(runs, monkeypatch):

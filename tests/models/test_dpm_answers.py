@@ -11,7 +11,11 @@ from sklearn.base import clone
 import geodrift
 from geodrift.models import DirichletProcessMixture
 from geodrift.models.dirichlet_process_mixture import log_predictive, membership
-from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, log_of_counted
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import (
+    Drawn,
+    log_joint_of_rows,
+    log_of_counted,
+)
 from geodrift.models.kit import _places
 
 WORDS = 12
@@ -289,6 +293,19 @@ def test_clusters_are_integrated_out_given_their_counts():
     whole = shapes.sum(2)
     exact += gammaln(whole) - gammaln(whole + rows.sum(1))
     np.testing.assert_allclose(log_of_counted(sp.csr_matrix(rows), counts, 0.3), exact.T, rtol=1e-10)
+
+
+def test_a_word_that_stands_twice_in_a_row_counts_as_often_as_both_entries_say():
+    """Gamma functions of each entry alone would not be those of their sum."""
+    twice = sp.csr_matrix(([2, 1, 1], [0, 0, 2], [0, 3]), shape=(1, 3))
+    once = sp.csr_matrix([[3, 0, 1]])
+    counts = np.array([[2, 1, 0]])
+    told, exact = (
+        log_joint_of_rows(rows, 0.5)(np.full((1, 3), 1 / 3), counts, np.array([0.6]), 0.4)
+        for rows in (twice, once)
+    )
+    np.testing.assert_allclose(told, exact, rtol=1e-12)
+    assert twice.nnz == 3  # what was given stays as it is
 
 
 def test_a_new_row_of_a_cluster_of_few_tokens_belongs_to_it():

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from geodrift import RunWarning
 from geodrift.driver import sampled
-from geodrift.models import LatentDirichletAllocation
+from geodrift.models import HierarchicalDirichletProcess, LatentDirichletAllocation
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.latent_dirichlet_allocation import (
     EXPECTED_FAILED_CHECKS,
@@ -69,6 +69,16 @@ def test_draws_are_those_of_the_chains(fitted):
     assert model.agreement_.found.all()
     assert np.allclose(model.topics_, model.topic_draws_.mean(axis=0), atol=1e-6)
     assert np.array_equal(model.components_, model.topics_)
+
+
+@pytest.mark.parametrize("kind", [LatentDirichletAllocation, HierarchicalDirichletProcess])
+def test_draws_of_some_of_the_documents_alone_are_a_warning(kind):
+    """Of 80 documents, four a step, 60 are those of the start, and a pass over all takes twenty steps."""
+    counts = planted(80)[0]
+    few = kind(3, batch_size=4, n_steps=12, n_draws=4, n_chains=1, random_state=0)
+    with pytest.warns(RunWarning, match="before all of the 80 documents had joined: 20 of them never did"):
+        few.fit(counts)
+    few.set_params(n_steps=120).fit(counts)  # without one
 
 
 def test_scores_are_document_completion(fitted):

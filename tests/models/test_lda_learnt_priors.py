@@ -137,3 +137,43 @@ def next_draw_is_inside(rng):
     draws = np.exp(modes + rng.normal(0, 0.2, (5, 25)))
     told = number_interval(draws[:4])
     return told["low"] < draws[4, 0] < told["high"]
+
+
+def two_themes():
+    """Counts, and the themes in either order: the posterior has both, with an alpha for each topic."""
+    rng, themes = np.random.default_rng(0), (np.kron(np.eye(2), np.ones(3)) + 0.01) / 3.03
+    counts = np.stack([rng.multinomial(32, [0.9, 0.1] @ themes[[d % 2, 1 - d % 2]]) for d in range(40)])
+    return counts, np.stack([themes, themes[::-1]])
+
+
+# Of a document without words it is alpha's own: (5 + .1) / 2 of 5.1. With alpha by places it was .98 and .02.
+GIVEN = {"n_topics": 2, "doc_topic_prior": [5.0, 0.1]}
+
+
+def test_alpha_that_was_given_goes_with_its_topic_which_another_chain_has_in_another_place():
+    counts, starts = two_themes()
+    model = LatentDirichletAllocation(**GIVEN, n_chains=2, n_steps=40, n_draws=4, random_state=0)
+    model.fit(counts, start_from=starts)
+    assert (model.agreement_.orders == np.array([[[0, 1]], [[1, 0]]])).all()
+    np.testing.assert_allclose(model.transform(np.zeros((1, 6))), 0.5, rtol=1e-6)
+    np.testing.assert_array_equal(model._prior(20)[[0, -1]], [[5.0, 0.1], [0.1, 5.0]])
+
+
+def test_alpha_that_was_given_goes_with_its_topic_in_what_a_run_answers(tmp_path, quiet, monkeypatch):
+    counts, starts = two_themes()
+    corpus, model, used = Corpus.from_matrix(counts), model_named("lda"), []
+    config = {"settings": GIVEN | {"num_draws": 4}, "seed": 0, "chains": 2, "held_out": 0, "start": ["two"]}
+    chains = make_chains(model, config, corpus, start=starts)
+    run, answers = create_run(tmp_path / "run", model, config, corpus, chains, starts), model.answers()
+    fit(model, chains, run, Length(steps=40), quiet)
+    empty = corpus.matrix()[:1] * 0
+    for fitted in (False, True):
+        np.testing.assert_allclose(
+            answers.transform(run, empty, seed=0, fitted=fitted)["mean"], 0.5, rtol=1e-6
+        )
+    name = "geodrift.models.latent_dirichlet_allocation._answers.topic_checks"
+    monkeypatch.setattr(name, lambda rows, topics, prior, *_, **named: used.append((topics, prior)))
+    answers.checks(run, corpus.matrix(), answers.aligned(run)[0], seed=0)
+    topics, prior = used[0]
+    assert (topics[:, 0, :3].sum(axis=1) > 0.5).all()  # the first theme, in all draws of both chains
+    np.testing.assert_array_equal(prior[[0, -1]], [[5.0, 0.1], [0.1, 5.0]])

@@ -72,6 +72,13 @@ def test_weighting_by_hand():
     )
 
 
+def test_a_word_that_stands_twice_in_a_row_is_one_word():
+    twice = sp.csr_matrix((np.ones(3), np.array([1, 0, 0]), np.array([0, 3])), shape=(1, 3))
+    rows = weight_rows(twice, "tf", None, 1)
+    np.testing.assert_allclose(rows.toarray(), np.array([[2, 1, 0]]) / np.sqrt(5))
+    assert twice.nnz == 3  # it is the caller's
+
+
 def test_log_perplexity_of_two_topics_against_quadrature():
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(5, 12))

@@ -41,6 +41,16 @@ def test_u_mass_by_hand():
     np.testing.assert_allclose(u_mass(words, counted), [first, second, third], rtol=1e-12)
 
 
+def test_stored_zeros_and_words_that_stand_twice_count_as_they_should_and_the_counts_stay():
+    """Documents of the caller's were other ones afterwards, where a count was a stored 0."""
+    data, columns = np.array([2.0, 0.0, 1.0, 3.0, 1.0, 4.0]), np.array([0, 1, 2, 1, 1, 2])
+    counts = sp.csr_matrix((data, columns, np.array([0, 3, 6])), shape=(2, 3))
+    before = counts.toarray()
+    counted = cooccurrence(counts, np.arange(3))
+    assert counted.joint.toarray().tolist() == [[1, 0, 1], [0, 1, 1], [1, 1, 2]]
+    np.testing.assert_array_equal(counts.toarray(), before)
+
+
 def test_words_and_their_exclusivity_by_hand():
     np.testing.assert_array_equal(top_words(TOPICS, 3), [[0, 1, 2], [0, 3, 1]])
     np.testing.assert_allclose(exclusivity(TOPICS, 2), [(1 / 2 + 3 / 4) / 2, (1 / 2 + 1) / 2])

@@ -136,6 +136,30 @@ def test_the_check_is_quiet_where_the_model_holds_and_speaks_where_words_come_in
     assert loud[0]["words"][0] == "w0"
 
 
+def test_the_check_is_of_draws_that_have_found_the_topic():
+    """A chain that lacks a topic has another one in its place."""
+    words, (counts, topics) = [f"w{i}" for i in range(30)], simulated(True)
+    own = np.repeat(topics[None], 6, axis=0)
+    others = np.repeat(topics[:, ::-1][None], 2, axis=0)
+    found = np.repeat([[True, True], [False, True]], [6, 2], axis=0)
+    alone, both = (topic_checks(counts, draws, 0.5, words) for draws in (own, np.concatenate([own, others])))
+    told = topic_checks(counts, np.concatenate([own, others]), 0.5, words, found=found)
+    assert told[0] == alone[0]
+    assert told[1] == both[1]
+    assert abs(both[0]["ratio"] - alone[0]["ratio"]) > 0.05
+
+
+def test_a_topic_has_a_check_though_the_last_draw_gives_it_no_token():
+    topics = np.array([[[0.5, 0.5, 1e-9], [1e-9, 1e-9, 1.0]], [[0.3, 0.3, 0.4], [1.0, 1e-9, 1e-9]]])
+    topics /= topics.sum(axis=2, keepdims=True)
+    counts = sp.csr_matrix([[0, 5, 3], [0, 4, 4], [0, 6, 2]])
+    first, both = (
+        topic_checks(counts, draws, [1.0, 1e-6], ["a", "b", "c"]) for draws in (topics[:1], topics)
+    )
+    assert first[1]["observed"] is not None
+    assert both[1] == first[1]
+
+
 def test_a_topic_without_a_token_has_no_check():
     topics = np.array([[[0.5, 0.5, 0.0], [1e-9, 1e-9, 1.0]]])
     topics /= topics.sum(axis=2, keepdims=True)

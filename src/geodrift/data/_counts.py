@@ -97,7 +97,7 @@ def canonical_rows(matrix: sp.spmatrix | sp.sparray | np.ndarray, *, signed: boo
         rows = rows.astype(np.float64)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    return sp.csr_matrix((_narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    return sp.csr_matrix((narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _refuse(rows: sp.csr_matrix, bad: Bool[np.ndarray, " nnz"], why: str) -> None:
@@ -109,7 +109,7 @@ def _refuse(rows: sp.csr_matrix, bad: Bool[np.ndarray, " nnz"], why: str) -> Non
         raise InputError(f"the count of word {word} in document {document} {why}: {value} ({number:,} such)")
 
 
-def _narrow(data: Shaped[np.ndarray, " nnz"]) -> Shaped[np.ndarray, " nnz"]:
+def narrow(data: Shaped[np.ndarray, " nnz"]) -> Shaped[np.ndarray, " nnz"]:
     """The values as int32 where they are whole numbers that fit, else as float32."""
     whole = data.dtype.kind in "biu" or bool(np.all(data == np.rint(data)))
     if whole and np.abs(data).max(initial=0) <= _INT32_MAX:

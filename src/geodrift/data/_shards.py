@@ -10,6 +10,7 @@ from jaxtyping import Int, Shaped
 from numpy.typing import DTypeLike
 
 from geodrift._errors import InputError
+from geodrift.data._counts import narrow
 from geodrift.data._npy_arrays import read_header
 from geodrift.data._sparse_structure import check_indices, check_pointers
 
@@ -206,7 +207,8 @@ def _cuts(indptr: Int[np.ndarray, " P"]) -> Iterator[tuple[int, int]]:
 
 
 def _write_shard(folder: Path, name: str, rows: sp.csr_matrix) -> None:
-    data = rows.data if rows.dtype in (np.int32, np.float32) else rows.data.astype(np.int32)
+    # Blocks of whole numbers and of fractions that were joined are of double precision.
+    data = rows.data if rows.dtype in (np.int32, np.float32) else narrow(rows.data)
     arrays = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), data)
     for part, array in zip(PARTS, arrays, strict=True):
         np.save(folder / f"{name}-{part}.npy", array, allow_pickle=False)

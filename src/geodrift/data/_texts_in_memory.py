@@ -87,14 +87,15 @@ def prune_columns(corpus: Corpus, options: TextOptions) -> Corpus:
     frequencies = corpus.document_frequencies
     low, high = options.limits(corpus.num_documents)
     keep = np.flatnonzero((frequencies >= low) & (frequencies <= high))
+    dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
     if options.max_words is not None and len(keep) > options.max_words:
+        dropped[f"words beyond the {options.max_words:,} most frequent"] = len(keep) - options.max_words
         by_frequency = np.lexsort((keep, -frequencies[keep]))
         keep = np.sort(keep[by_frequency[: options.max_words]])
     if not len(keep):
         limits, change = (low, high), "--min-df or --max-df"
         raise none_left(corpus.num_words, limits, corpus.num_documents, change)
     words = [corpus.vocabulary[column] for column in keep]
-    dropped = {f"words outside {low:g} to {high:g} documents": corpus.num_words - len(keep)}
     rows = check_counts(corpus.matrix()[:, keep])
     made = corpus.manifest["made"]
     return Corpus._from_checked(rows, words, made=made, dropped=dropped, documents=corpus.documents)

@@ -19,6 +19,7 @@ from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.kit._found_draws import draws_found
+from geodrift.models.latent_dirichlet_allocation._late_documents import warn_of_late_documents
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
@@ -112,6 +113,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
 
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
+            RunWarning: (a warning) Draws are of some of the documents: too few steps for all to join.
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True))
@@ -119,6 +121,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = sampled(chains, steps, verbose=bool(self.verbose))
+        warn_of_late_documents(chains, steps)
         found, self.agreement_ = _places.told(draws, False, component="topic")
         of_topics = flat(found)
         self.topic_draws_, self.topic_weight_draws_ = of_topics["topics"], of_topics["topic_weights"]

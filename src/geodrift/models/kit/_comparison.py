@@ -118,7 +118,7 @@ def _matched(
 ) -> dict[str, Any]:
     one, other, cosine = pair
     sides = ((first, one), (second, other))
-    leading = [_leading(side, place, LEADING) for side, place in sides]
+    leading = [_leading(side, place, max(top, LEADING)) for side, place in sides]
     told = np.unique(np.concatenate([places[:top] for places in leading]))
     sure = all(side.has_interval(place) for side, place in sides)
     means = [side.found(place).mean(axis=(0, 1), dtype=np.float64) for side, place in sides]
@@ -144,8 +144,8 @@ def _matched(
         "cosine": cosine,
         "words": sorted(entries, key=lambda entry: -abs(entry["difference"])),
         "size": _sizes(first, second, one, other, sure),
-        "second_inside_first": _inside(first, one, second, other, leading[0]),
-        "first_inside_second": _inside(second, other, first, one, leading[1]),
+        "second_inside_first": _inside(first, one, second, other, leading[0][:LEADING]),
+        "first_inside_second": _inside(second, other, first, one, leading[1][:LEADING]),
     }
 
 

@@ -75,8 +75,11 @@ def paired_scores(
             "the runs weigh the words of a document differently, so that their scores cannot be compared",
         )
     rows = weighted[0][np.diff(weighted[0].indptr) > 0]
-    draws = min(answers.number_of_draws(run) for run, answers in sides)
-    found = [answers.document_scores(run, rows, num_draws=draws, seed=seed) for run, answers in sides]
+    asked = min(answers.number_of_draws(run) for run, answers in sides)
+    # Runs of other numbers of chains would have more draws or fewer, which a score depends on.
+    draws = min(answers.draws_for(run, asked) for run, answers in sides)
+    how: dict[str, Any] = {"num_draws": asked, "most": draws, "seed": seed}
+    found = [answers.document_scores(run, rows, **how) for run, answers in sides]
     units = found[0][1]
     scored = units > 0
     if scored.sum() < 2:

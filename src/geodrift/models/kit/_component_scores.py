@@ -12,6 +12,7 @@ from geodrift._errors import InputError
 from geodrift.data import VectorRows
 from geodrift.driver import Run
 from geodrift.models.kit._answers import Answers
+from geodrift.models.kit._places import spaced
 from geodrift.models.kit._spread_draws import spread_draws
 
 Draws = Mapping[str, np.ndarray]
@@ -54,7 +55,7 @@ class ComponentScores(Answers):
     score_decides: ClassVar[bool] = True  # whether a held-out score tells which of two runs is better
 
     def document_scores(
-        self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int
+        self, run: Run, rows: VectorRows, *, num_draws: int | None, seed: int, most: int | None = None
     ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
         """Each document's held-out log score, and of how many units it is, such as words.
 
@@ -63,8 +64,12 @@ class ComponentScores(Answers):
             rows: From `rows`, each with an entry.
             num_draws: As for `evaluate`.
             seed: Of what the score draws.
+            most: So many of these draws, evenly spaced; None: all.
         """
-        return self.scores_of_documents(run, rows, self._some_draws(run, num_draws)[0], seed=seed)
+        draws = self._some_draws(run, num_draws)[0]
+        if most is not None:
+            draws = {name: values[spaced(len(values), most)] for name, values in draws.items()}
+        return self.scores_of_documents(run, rows, draws, seed=seed)
 
     def scores_of_documents(
         self, run: Run, rows: VectorRows, draws: Draws, *, seed: int
@@ -81,6 +86,10 @@ class ComponentScores(Answers):
         """Draws that `evaluate` uses unless told otherwise."""
         chains, length = run.num_chains, run.num_draws
         return min(self.evaluation_draws or chains * length, chains * length)
+
+    def draws_for(self, run: Run, num_draws: int) -> int:
+        """Draws that `evaluate` uses where so many are asked for: as many of each chain."""
+        return run.num_chains * math.ceil(num_draws / run.num_chains)
 
     def _some_draws(self, run: Run, num_draws: int | None) -> tuple[dict[str, np.ndarray], int, int]:
         """`ComponentScores.evaluate`'s draws, chain after chain; how many chains, and draws of each."""

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float
 
 from geodrift.driver import Run
+from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._answers import Findings
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
@@ -148,8 +149,10 @@ class LatentDirichletAnswers(TopicAnswers):
 
     def checks(self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int) -> list[dict[str, Any]]:
         """By mutual information, under up to `TRANSFORM_DRAWS` of the draws; see `topic_checks`."""
-        some = _spaced({name: values.reshape(-1, *values.shape[2:]) for name, values in draws.items()})
-        return topic_checks(rows, some["topics"], _prior(run, some), run.labels["word"], seed=seed)
+        agreed = self.agreed(run)
+        some = _spaced({**_with_prior(run, flat(draws), agreed), "found": draws_found(agreed)})
+        given = some["topics"], some["doc_topic_prior"], run.labels["word"]
+        return topic_checks(rows, *given, found=some["found"], seed=seed)
 
     def group_shares(
         self, run: Run, *, seed: int
@@ -160,10 +163,12 @@ class LatentDirichletAnswers(TopicAnswers):
     ]:
         """Under up to `TRANSFORM_DRAWS` of the draws, evenly spaced; see `group_shares`."""
         draws, agreed = self.aligned(run)
-        some = _spaced({**flat(draws), "found": draws_found(agreed)})
+        some = _spaced({**_with_prior(run, flat(draws), agreed), "found": draws_found(agreed)})
         told = agreed.shared if len(agreed.cosines) > 1 else np.ones(some["topics"].shape[1], bool)
         return (
-            lambda rows, group: group_shares(rows, some["topics"], _prior(run, some), group=group, seed=seed),
+            lambda rows, group: group_shares(
+                rows, some["topics"], some["doc_topic_prior"], group=group, seed=seed
+            ),
             np.repeat(some["found"], DRAWS_PER_TOPIC_DRAW, axis=0),
             told,
         )
@@ -209,5 +214,11 @@ def _shown(score: Mapping[str, float | None]) -> str:
 
 
 def _prior(run: Run, draws: Draws) -> Any:
-    """The document prior: of each draw where it was learnt."""
+    """The document prior: of each draw where it was learnt; topics stand as their chains have them."""
     return draws.get("doc_topic_prior", run.config["settings"]["doc_topic_prior"])
+
+
+def _with_prior(run: Run, draws: Draws, agreed: Agreement) -> dict[str, np.ndarray]:
+    """Aligned draws, chain after chain, with alpha of the topic in each place where it was given, too."""
+    given = np.broadcast_to(run.config["settings"]["doc_topic_prior"], agreed.orders.shape[2])
+    return {"doc_topic_prior": given[agreed.orders].reshape(-1, len(given)), **draws}

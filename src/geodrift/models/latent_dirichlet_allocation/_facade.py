@@ -14,6 +14,7 @@ from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors
 from geodrift.models.latent_dirichlet_allocation._facade_stream import StreamedDocuments
+from geodrift.models.latent_dirichlet_allocation._late_documents import warn_of_late_documents
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -142,12 +143,14 @@ class LatentDirichletAllocation(StreamedDocuments, LearntPriors):
         Raises:
             ValueError: A setting is out of range, or X has NaN, a negative value or a fraction.
             RuntimeError: Processes have failed.
+            RunWarning: (a warning) Draws are of some of the documents: too few steps for all to join.
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         chains = self._chains(Chain, corpus, settings, start := self._start(start_from))
         steps = _default_steps(chains[0]) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = self._draws_of(chains, self._sampled(chains, corpus, steps, start))
+        warn_of_late_documents(chains, steps)
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self._fitted = hashes_of(corpus.matrix)
@@ -189,8 +192,9 @@ class LatentDirichletAllocation(StreamedDocuments, LearntPriors):
         return completion_perplexity(rows, draws, self._prior(PERPLEXITY_DRAWS), seed=seed)
 
     def _checks(self, X: Any, vocabulary: Sequence[str]) -> list[dict[str, Any]]:
-        draws = spaced(self.topic_draws_)
-        return topic_checks(self._validated(X, reset=False), draws, self._prior(len(draws)), vocabulary)
+        rows, draws = self._validated(X, reset=False), spaced(self.topic_draws_)
+        found = self._found(TRANSFORM_DRAWS)
+        return topic_checks(rows, draws, self._prior(len(draws)), vocabulary, found=found)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "settings_")

@@ -33,9 +33,13 @@ class LearntPriors(TopicModelFacade):
         return with_alpha(found, self._of_chains(self.doc_topic_prior_draws_), self._agreed())
 
     def _prior(self, most: int) -> Any:
-        """The document prior: of each of at most so many spaced draws where it was learnt."""
-        learnt = self.doc_topic_prior_draws_
-        return self.settings_.doc_topic_prior if learnt is None else spaced(learnt, most)
+        """The document prior: of each of at most so many spaced draws where topics differ in it."""
+        learnt, given = self.doc_topic_prior_draws_, np.asarray(self.settings_.doc_topic_prior)
+        if learnt is None and given.ndim == 0:
+            return self.settings_.doc_topic_prior
+        # Given or learnt, alpha goes with its topic, which another chain has in another place.
+        orders = self._agreed().orders
+        return spaced(given[orders].reshape(-1, orders.shape[2]) if learnt is None else learnt, most)
 
     def _prior_numbers(self) -> dict[str, Float[np.ndarray, "C N"]]:
         draws = {name: self._of_chains(values) for name, (values, _) in self._prior_draws().items()}

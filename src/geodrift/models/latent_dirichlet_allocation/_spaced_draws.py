@@ -8,7 +8,6 @@ one that was fitted under the draws, whose tokens are its own.
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -33,10 +32,11 @@ def spaced_draws(
     posterior = run.draws["posterior"].to_dataset()
     chains, draws, number = agreed.orders.shape
     places = [divmod(int(place), draws) for place in spaced(chains * draws, most)]
-    prior: Any = run.config["settings"]["doc_topic_prior"]
+    every = np.broadcast_to(run.config["settings"]["doc_topic_prior"], agreed.orders.shape)
     if "doc_topic_prior" in posterior:
-        learnt = posterior["doc_topic_prior"].values
-        prior = np.stack([learnt[place][agreed.orders[place]] for place in places])
+        every = posterior["doc_topic_prior"].values
+    # Given or learnt, alpha is of topics in the order in which their chain has them.
+    prior = np.stack([every[place][agreed.orders[place]] for place in places])
 
     def topics_of(place: tuple[int, int]) -> Float[np.ndarray, "K V"]:
         return posterior["topics"][place].values[agreed.orders[place]]

@@ -39,7 +39,9 @@ def cooccurrence(counts: sp.csr_matrix, words: Int[np.ndarray, " n"]) -> Cooccur
     Raises:
         ValueError: No document has a word.
     """
-    rows, words = sp.csr_matrix(counts), np.unique(words)
+    # A copy: what is left out below is taken out of the arrays in place.
+    rows, words = sp.csr_matrix(counts, copy=True), np.unique(words)
+    rows.sum_duplicates()
     present = sp.csr_matrix((rows.data > 0, rows.indices, rows.indptr), shape=rows.shape)
     present.eliminate_zeros()
     num_documents = int((np.diff(present.indptr) > 0).sum())

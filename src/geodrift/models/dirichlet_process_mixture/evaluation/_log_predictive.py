@@ -24,6 +24,8 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
+from geodrift.models.kit._counts import checked_counts
+
 PARAMETERS = "clusters", "cluster_counts", "cluster_weights", "new_weight"  # that are stored of a draw
 _LEVELS = 8  # tokens of a word in a row up to which logarithms are added up
 
@@ -107,6 +109,7 @@ def log_joint_of_rows(rows: sp.csr_matrix, prior: float) -> Callable[..., Float[
         rows: Counts, [D, V].
         prior: a_0.
     """
+    rows = checked_counts(rows)  # a word that stands twice has the Gamma function of its sum
     of_new = log_of_new(rows, prior)
 
     def under(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Bool, Float, Int
 
 from geodrift.kernels._streams import LDA_CHECK_ASSIGNMENTS, LDA_CHECK_REPLICAS
 from geodrift.models.kit._content_hashes import content_hashes
@@ -37,6 +37,7 @@ def topic_checks(
     doc_topic_prior: ArrayLike,
     vocabulary: Sequence[str],
     *,
+    found: Bool[np.ndarray, "N K"] | None = None,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """The check of every topic, one replica under each draw.
@@ -46,13 +47,15 @@ def topic_checks(
         topics: Aligned draws.
         doc_topic_prior: alpha: one number, K numbers or [N, K].
         vocabulary: V words.
+        found: Whether a draw says anything of each topic; None: of all. A topic's numbers are those of the
+            draws that do, and that give it a token.
         seed: Of assignments and replicas.
 
     Returns:
         For each topic ``{"topic", "observed", "expected", "ratio", "p_value", "words"}``: the mean
         information of the draws, nats, that of the replicas, the ratio, the share of replicas at or above
         what was observed under the same draw, and the words whose part exceeds the replicas' most. Numbers
-        of a topic without a token are None.
+        of a topic without a token in any of these draws are None.
     """
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])
@@ -62,19 +65,21 @@ def topic_checks(
     words = np.repeat(counts.indices.astype(np.int64), counts.data.astype(np.int64))
     documents = np.repeat(np.arange(counts.shape[0]), sampler.lengths)
     observed, expected = np.zeros((2, len(topics), number))
+    told = np.ones((len(topics), number), bool) if found is None else found.copy()
     excess = np.zeros((number, counts.shape[1]))
     for at, draw in enumerate(topics):
         sampler.set_topics(draw, prior[at])
         sampler.sweep(at, 0, SWEEPS if at else FIRST_SWEEPS)
         assigned = sampler.assignments.astype(np.int64)
+        told[at] &= np.bincount(assigned, minlength=number) > 0
         replica = replicated_words(assigned, draw, LDA_CHECK_REPLICAS.generator(seed, at))
         for values, tokens, sign in ((observed, words, 1), (expected, replica, -1)):
             parts = information_by_word(assigned, documents, tokens, excess.shape)
             values[at] = parts.sum(axis=1)
-            excess += sign * parts
-    counted = np.bincount(sampler.assignments, minlength=number) > 0
+            excess += sign * parts * told[at][:, None]
     return [
-        _told(k, observed[:, k], expected[:, k], excess[k], vocabulary, counted[k]) for k in range(number)
+        _told(k, observed[told[:, k], k], expected[told[:, k], k], excess[k], vocabulary)
+        for k in range(number)
     ]
 
 
@@ -128,11 +133,10 @@ def _told(
     expected: Float[np.ndarray, " N"],
     excess: Float[np.ndarray, " V"],
     vocabulary: Sequence[str],
-    counted: bool,
 ) -> dict[str, Any]:
-    order = np.argsort(-excess, kind="stable")[:WORDS]
-    mean, replicas = float(observed.mean()), float(expected.mean())
-    ratio = mean / replicas if counted and replicas > 0 else np.nan
+    order, counted = np.argsort(-excess, kind="stable")[:WORDS], len(observed) > 0
+    mean, replicas = (float(values.mean()) if counted else 0.0 for values in (observed, expected))
+    ratio = mean / replicas if replicas > 0 else np.nan
     return {
         "topic": topic,
         "observed": mean if counted else None,

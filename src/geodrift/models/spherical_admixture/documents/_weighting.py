@@ -25,6 +25,10 @@ def weight_rows(
         Float64 CSR, [M, V]; rows have length 1, or no entry where all weights of a document are 0.
     """
     counts = sp.csr_matrix(counts)
+    if not counts.has_canonical_format:
+        # A word that stands twice in a document has one weight, of both counts.
+        counts = counts.copy()
+        counts.sum_duplicates()
     data = counts.data.astype(np.float64)
     if weighting == "tfidf":
         data *= np.log(num_documents / (1.0 + np.asarray(document_frequencies)[counts.indices]))
