@@ -367,6 +367,9 @@ def test_a_model_that_looks_nothing_up_takes_all_data_and_no_fewer(x_found, y_fo
     position = target.initial(KEY)
     exact = dist.Normal(position["slope"] * X[:, 0], 1.0).log_prob(Y)
     np.testing.assert_allclose(target.log_likelihood(position, target.data), exact, rtol=1e-6)
+    # A batch of as many rows as there are data has them in another order, and some twice.
+    rows = jax.random.randint(KEY, (N,), 0, N)
+    np.testing.assert_allclose(target.log_likelihood(position, rows), exact[rows], rtol=1e-6)
     for index in (jnp.arange(1), jnp.arange(2)):
         with pytest.raises(ValueError, match=f"'y': .*{LOOK_UP}"):
             target.log_likelihood(position, index)

@@ -60,18 +60,20 @@ class Program:
         """The log density of each datum's sites; the factor N/B of the plate is left out."""
         if self.needs_all is not None and index.shape[0] != self.size:
             raise ValueError(self.needs_all)
-        trace = self._trace(self.constrain(position), index, None)
-        total = jnp.zeros(index.shape[0])
+        # What such a model does not look up is in the data's order, whatever the order of the indices.
+        rows = index if self.needs_all is None else self.least
+        trace = self._trace(self.constrain(position), rows, None)
+        total = jnp.zeros(rows.shape[0])
         for site in trace.values():
             frame = frame_of(site, self.plate)
             if frame is None:
                 continue
-            weight = 1.0 if site["scale"] is None else site["scale"] * index.shape[0] / self.size
+            weight = 1.0 if site["scale"] is None else site["scale"] * rows.shape[0] / self.size
             log_prob = weight * log_prob_of(site)
             axis = log_prob.ndim + frame.dim
             others = tuple(i for i in range(log_prob.ndim) if i != axis)
             total = total + jnp.sum(log_prob, axis=others)
-        return total
+        return total if self.needs_all is None else total[index]
 
     def log_prior(self, position: Position) -> Float[Array, ""]:
         """The log density of all sites outside the plate, on the manifold."""
