@@ -115,7 +115,7 @@ def test_a_matrix_has_no_single_ratio():
 
 
 def _of_two_scales(kind, *arguments, **settings):
-    """A sampler of a target whose gradient has a noise of variances 1600 and 14400 in batches of 100 of 400."""
+    """A sampler whose gradient has a noise of variances 1600 and 14400, of 100 of 400 data."""
     estimator = gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, 400)
     return kind(estimator, Euclidean(2), 0.01, *arguments, **settings)
 

@@ -118,9 +118,9 @@ class Program:
         for name, two in self._outside(values, others).items():
             if not jnp.array_equal(one[name], two, equal_nan=True):
                 raise ValueError(
-                    f"site {name!r}: is outside the plate {self.plate!r}, and its log density changes with the"
-                    " plate's rows; move it into the plate, with a value for each row, or compute what it has"
-                    " of the data once of all data"
+                    f"site {name!r}: is outside the plate {self.plate!r}, and its log density changes with"
+                    " the plate's rows; move it into the plate, with a value for each row, or compute what it"
+                    " has of the data once of all data"
                 )
 
     def _other_rows(self, trace: dict[str, Any]) -> str | None:
