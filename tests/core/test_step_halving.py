@@ -13,7 +13,7 @@ from geodrift.diagnostics import gradient_noise_ratio, step_halving
 from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Euclidean
 from geodrift.samplers._in_coordinates import InCoordinates
-from geodrift.schedules import PolynomialDecay
+from geodrift.schedules import Cyclical, PolynomialDecay
 
 NORMAL = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
 RUN = {"num_draws": 500, "num_chains": 64, "initial": jnp.zeros(1)}
@@ -68,6 +68,14 @@ def test_a_schedule_is_halved_in_its_own_time():
     counts = jnp.arange(40)
     halved = jax.vmap(Halved(schedule))(jnp.arange(80))
     np.testing.assert_allclose(halved.reshape(40, 2).sum(axis=1), jax.vmap(schedule)(counts))
+
+
+def test_the_sampling_stage_of_cycles_is_that_of_the_halved_ones():
+    from geodrift.diagnostics._step_halving import Halved
+
+    cycles = Cyclical(0.3, 10, 0.5)
+    collected = Halved(cycles).collects(np.arange(40)).reshape(20, 2)
+    np.testing.assert_array_equal(collected, cycles.collects(np.arange(20))[:, None].repeat(2, axis=1))
 
 
 @pytest.mark.slow

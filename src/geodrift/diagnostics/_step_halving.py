@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
 from geodrift._whole import is_whole, whole
@@ -54,6 +54,10 @@ class Halved(Schedule):
     def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         return self.schedule(count // 2) / 2
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether the other schedule stores the draw after the step of which this is a half."""
+        return self.schedule.collects(count // 2)
 
 
 def step_halving(
