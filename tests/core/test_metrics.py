@@ -52,6 +52,9 @@ CASES |= {
         metrics.Diagonal(lambda p: {"a": 1 + p["a"] ** 2 * p["b"] ** 2, "b": jnp.exp(jnp.sum(p["a"]))}),
         TREE,
     ),
+    "one number in an array": (metrics.Diagonal(lambda x: 1 + x[1:2] ** 2), X3),
+    "a number for each leaf": (metrics.Diagonal(lambda p: {"a": 2.0, "b": 1 + p["b"] ** 2}), TREE),
+    "a number for each column": (metrics.Diagonal(lambda x: jnp.exp(x[1] * x[0])), TREE["a"]),
     "dense": (metrics.Dense(fisher), X3),
     "dense, equal eigenvalues": (
         metrics.Dense(lambda x: jnp.diag(1 + x) - 0.1 * jnp.outer(x, x)),
