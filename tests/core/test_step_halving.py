@@ -78,6 +78,19 @@ def test_the_sampling_stage_of_cycles_is_that_of_the_halved_ones():
     np.testing.assert_array_equal(collected, cycles.collects(np.arange(20))[:, None].repeat(2, axis=1))
 
 
+def test_a_sampler_in_coordinates_is_halved_there():
+    unit = LeafScales((jnp.asarray(4.0),))
+    short = {"num_draws": 5, "num_chains": 4, "initial": jnp.zeros(1), "functions": lambda x: x}
+    moving = InCoordinates(
+        gd.samplers.SGLD(NORMAL.in_coordinates(unit), Euclidean(1), 0.01), unit, Euclidean(1)
+    )
+    found, plain = (
+        step_halving(KEY, sampler, **short)
+        for sampler in (moving, gd.samplers.SGLD(NORMAL, Euclidean(1), 0.16))
+    )
+    np.testing.assert_allclose(found.at_half, plain.at_half, rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_ratio_is_that_of_the_formula():
     size, batch, h, friction = 4000, 100, 0.01, 5.0
@@ -112,6 +125,11 @@ def test_wrong_arguments_raise(changes, match):
     sampler = gd.samplers.SGLD(NORMAL, Euclidean(1), 0.1)
     with pytest.raises(ValueError, match=match):
         step_halving(KEY, sampler, **({"num_draws": 5, "initial": jnp.zeros(1)} | changes))
+
+
+def test_an_automatic_step_is_refused_at_once():
+    with pytest.raises(ValueError, match="step_size = None: there is no number yet to halve"):
+        step_halving(KEY, gd.samplers.SGLD(NORMAL, Euclidean(1), None), **RUN)
 
 
 def test_a_matrix_has_no_single_ratio():
