@@ -169,7 +169,11 @@ def _close(a: Tangent, b: Tangent, sizes: PyTree, epsilons: float) -> Bool[Array
 
 def _sizes(start: Tangent, end: Tangent) -> PyTree:
     """Of each leaf the largest entry, of a step's start or end: the same of the step taken back."""
-    return jax.tree.map(lambda a, b: jnp.maximum(jnp.max(jnp.abs(a)), jnp.max(jnp.abs(b))), start, end)
+
+    def leaf(a: Array, b: Array) -> Array:
+        return jnp.max(jnp.maximum(jnp.abs(a), jnp.abs(b)), initial=0.0)
+
+    return jax.tree.map(leaf, start, end)
 
 
 def _finite(a: Tangent) -> Bool[Array, ""]:
