@@ -45,11 +45,13 @@ def gradient_noise_ratio(
 
     :math:`h V / 2 C` for samplers with friction: the variance :math:`h^2 V` of the kicks, divided by
     :math:`2 C h`. For first-order samplers :math:`h V / 2`. Noise can be subtracted while its ratio is well
-    below 1, and ignored while it is well below 0.1.
+    below 1, and ignored while it is well below 0.1. Of a sampler that moves in coordinates, such as
+    ``tune(...).apply(sampler)``, or in a metric, V is that of the coordinates in which it injects so much.
 
     Args:
         key: Random key.
-        sampler: With an estimator, a step size, and a friction that is a number where it has one.
+        sampler: With an estimator, a step size, and a friction that is a number where it has one. Not a
+            `Recipe`, `PreconditionedSGLD` or `SGFS`, whose injected noise is another matrix.
         position: Where to measure, such as a draw; at the start of a run the noise may be much larger.
         data: A pytree of arrays with leading axis N.
         batch_size: B.
