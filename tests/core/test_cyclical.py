@@ -101,6 +101,13 @@ def test_step_sizes_of_a_cycle():
     )
 
 
+def test_the_last_steps_of_a_long_cycle_keep_their_digits():
+    counts = np.array([0, 10_000, 19_000, 19_990, 19_999])
+    got = jax.vmap(Cyclical(jnp.float32(0.1), 20_000, 0.5))(jnp.asarray(counts, jnp.int32))
+    assert got.dtype == jnp.float32
+    np.testing.assert_allclose(got, 0.1 * np.cos(np.pi * counts / 40_000) ** 2, rtol=1e-6)
+
+
 SAMPLER = SGLD(gd.estimators.Full(two_modes(1.0)), FLAT, Cyclical(0.5, 7, 0.6))
 
 

@@ -332,6 +332,7 @@ PLAIN = Euclidean(3)
         (lambda: SGFS(linear_model(), PLAIN, 0.1, "dense"), "form = 'dense'"),
         (lambda: SGFS(linear_model(), PLAIN, 0.1, "diagonal", COVARIANCE), "the diagonal form takes"),
         (lambda: SGFS(linear_model(), PLAIN, 0.1, "full", -COVARIANCE), "positive definite"),
+        (lambda: SGFS(linear_model(), PLAIN, 0.1, "full", 1e-10 * jnp.triu(COVARIANCE)), "symmetric"),
         (lambda: SGFS(linear_model(), PLAIN, 0.1, preconditioner=0.0), r"preconditioner = 0\.0"),
         (lambda: WITH_DATA["SGFS"].step(KEY, WITH_DATA["SGFS"].init(KEY, X), SCORES[:1]), "a batch of 1"),
         (lambda: RMLD(linear_model(), PLAIN, 0.1, metrics.Constant(1.0)), "RMLD needs Full"),

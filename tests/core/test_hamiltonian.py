@@ -109,6 +109,26 @@ def test_unsolved_equations_reject():
         np.testing.assert_array_equal(new.position, state.position)
 
 
+def test_trajectories_in_a_metric_are_the_same_in_any_unit():
+    """In float32, where a position of size 1e-6 is smaller than the rounding of numbers near 1."""
+
+    def draws(unit):
+        metric = Diagonal(lambda x: unit**2 * jnp.exp(0.5 * jnp.sin(2 * x / unit + 1)), separable=True)
+        target = gd.estimators.Full(lambda x: -jnp.sum((x / unit) ** 2) / 2)
+        sampler = RMHMC(target, Euclidean(1), jnp.float32(0.5), metric, num_steps=3)
+
+        def step(state, key):
+            state, info = sampler.step(key, state)
+            return state, (state.position / unit, info.acceptance)
+
+        start = sampler.init(KEY, unit * jnp.ones(1, jnp.float32))
+        return jax.lax.scan(step, start, jax.random.split(KEY, 50))[1]
+
+    plain, small = (jax.jit(draws, static_argnums=0)(unit) for unit in (1.0, 2.0**-20))
+    np.testing.assert_allclose(small[0], plain[0], rtol=1e-5)
+    assert plain[1].mean() > 0.8
+
+
 def test_mass_scales_the_velocity():
     """A target of scales s with M = 1 / s^2 gives the trajectories of a standard normal, scaled."""
     scales = jnp.array([0.1, 3.0])

@@ -52,6 +52,9 @@ CASES |= {
         metrics.Diagonal(lambda p: {"a": 1 + p["a"] ** 2 * p["b"] ** 2, "b": jnp.exp(jnp.sum(p["a"]))}),
         TREE,
     ),
+    "one number in an array": (metrics.Diagonal(lambda x: 1 + x[1:2] ** 2), X3),
+    "a number for each leaf": (metrics.Diagonal(lambda p: {"a": 2.0, "b": 1 + p["b"] ** 2}), TREE),
+    "a number for each column": (metrics.Diagonal(lambda x: jnp.exp(x[1] * x[0])), TREE["a"]),
     "dense": (metrics.Dense(fisher), X3),
     "dense, equal eigenvalues": (
         metrics.Dense(lambda x: jnp.diag(1 + x) - 0.1 * jnp.outer(x, x)),
@@ -218,6 +221,14 @@ def test_float32_is_kept():
             assert {leaf.dtype for leaf in jax.tree.leaves(value)} == {np.dtype("float32")}, name
 
 
+def test_a_matrix_is_positive_definite_in_any_units():
+    units = jnp.array([1e4, 1.0, 1e-5], jnp.float32)
+    metric = metrics.ConstantDense(units[:, None] * COVARIANCE.astype(jnp.float32) * units)
+    x = jnp.ones(3, jnp.float32)
+    root_twice = metric.inverse_sqrt(x, metric.inverse_sqrt(x, x))
+    np.testing.assert_allclose(root_twice[:2], metric.inverse(x, x)[:2], rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
@@ -225,6 +236,9 @@ def test_float32_is_kept():
         (lambda: metrics.ConstantDense(jnp.ones(3)), "square matrix"),
         (lambda: metrics.ConstantDense(-COVARIANCE), "positive definite"),
         (lambda: metrics.ConstantDense(jnp.triu(COVARIANCE)), "symmetric"),
+        # In units of 1e-5 the entries are as small as a rounding error of numbers near 1.
+        (lambda: metrics.ConstantDense(1e-10 * jnp.triu(COVARIANCE)), "symmetric"),
+        (lambda: metrics.ConstantDense(jnp.array([[1e6, 0.0, 0], [0, 2, 1], [0, 0, 2]])), "symmetric"),
         (lambda: metrics.ReducedMean(0.0), r"total = 0\.0"),
         (lambda: metrics.ReducedNatural(float("nan")), "total = nan"),
     ],

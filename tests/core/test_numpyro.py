@@ -310,6 +310,21 @@ def factor_of_all(y):
         numpyro.factor("extra", jnp.sum(y**2) * jnp.ones(10))
 
 
+def factor_outside(y):
+    m = numpyro.sample("m", dist.Normal(0.0, 1.0))
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        rows = y[index]
+    numpyro.factor("all", dist.Normal(m, 1.0).log_prob(rows).sum())
+
+
+def prior_of_the_batch(y):
+    with numpyro.plate("data", N, subsample_size=10) as index:
+        rows = y[index]
+    m = numpyro.sample("m", dist.Normal(rows.mean(), 1.0))
+    with numpyro.plate("data", N, subsample_size=10):
+        numpyro.sample("y", dist.Normal(m, 1.0), obs=rows)
+
+
 def one_share(y):
     shares = numpyro.sample("shares", dist.Dirichlet(jnp.ones(1)))
     with numpyro.plate("data", N, subsample_size=10) as index:
@@ -331,6 +346,8 @@ LOOK_UP = "2 rows of the plate 'data'.*look all data up by the plate's indices"
         (one_share, "'shares': has vectors of 1 number.*leave the site out"),
         (observed_as_it_is, f"'y': .*{LOOK_UP}"),
         (factor_of_all, f"'extra': .*{LOOK_UP}"),
+        (factor_outside, "'all': is outside the plate 'data'.*move it into the plate"),
+        (prior_of_the_batch, "'m': is outside the plate 'data'.*move it into the plate"),
     ],
 )
 def test_models_that_have_no_target_say_what_to_do(model, match):
@@ -367,6 +384,9 @@ def test_a_model_that_looks_nothing_up_takes_all_data_and_no_fewer(x_found, y_fo
     position = target.initial(KEY)
     exact = dist.Normal(position["slope"] * X[:, 0], 1.0).log_prob(Y)
     np.testing.assert_allclose(target.log_likelihood(position, target.data), exact, rtol=1e-6)
+    # A batch of as many rows as there are data has them in another order, and some twice.
+    rows = jax.random.randint(KEY, (N,), 0, N)
+    np.testing.assert_allclose(target.log_likelihood(position, rows), exact[rows], rtol=1e-6)
     for index in (jnp.arange(1), jnp.arange(2)):
         with pytest.raises(ValueError, match=f"'y': .*{LOOK_UP}"):
             target.log_likelihood(position, index)

@@ -98,3 +98,16 @@ def test_flax_parameters_as_position():
 
     draws = draw(log_likelihood, parameters)
     check(draws.position["params"]["kernel"], draws.position["params"]["bias"])
+
+
+@pytest.mark.parametrize("kind", ["SGGMC", "HMC", "RMHMC"])
+def test_a_leaf_may_be_empty(kind):
+    """As the weights of features of which there are none."""
+    target = gd.estimators.Full(lambda p: -0.5 * jnp.sum(p["a"] ** 2))
+    metric = {"metric": gd.metrics.Constant(1.0)} if kind == "RMHMC" else {}
+    sampler = getattr(gd.samplers, kind)(target, EVERYWHERE, 0.3, **metric)
+    start = {"a": jnp.ones(2), "b": jnp.zeros(0)}
+    state, info = sampler.step(KEY, sampler.init(KEY, start))
+    assert info.result == gd.Result.OK
+    assert state.position["b"].shape == (0,)
+    assert not np.array_equal(state.position["a"], start["a"])

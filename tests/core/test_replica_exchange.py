@@ -1,5 +1,6 @@
 """Replica exchange on two separated modes of unequal weight, where a chain alone stays in one."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,8 +9,10 @@ import scipy.stats
 
 import geodrift as gd
 from cases import KEY
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Euclidean
 from geodrift.samplers import GMC, SGGMC, SGNHT, ReplicaExchange
+from geodrift.samplers._in_coordinates import InCoordinates
 from law_checks import assert_means
 from noisy import Noisy
 
@@ -191,6 +194,37 @@ def test_kept_densities_follow_the_exchange():
         expected = densities(state.replicas.position) / jnp.array(TEMPERATURES)
         np.testing.assert_allclose(state.replicas.log_density, expected, rtol=1e-12)
         np.testing.assert_array_equal(state.position, state.replicas.position[0])
+
+
+def test_energies_of_a_sampler_in_coordinates_are_those_of_its_positions():
+    # In a unit of 4 a step of h is one of 4 h: the same draws.
+    unit = LeafScales((jnp.asarray(4.0),))
+    moving = InCoordinates(GMC(FULL.in_coordinates(unit), FLAT, 0.2), unit, FLAT)
+
+    @eqx.filter_jit
+    def draws(sampler):
+        def step(state, key):
+            state, info = sampler.step(key, state)
+            return state, (state.position, info.acceptance)
+
+        return jax.lax.scan(step, sampler.init(KEY, jnp.array([-3.0])), jax.random.split(KEY, 200))[1]
+
+    plain = GMC(FULL, FLAT, 0.8)
+    found, expected = (draws(ReplicaExchange(inner, TEMPERATURES)) for inner in (moving, plain))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), found, expected)
+    assert 0 < np.nanmean(found[1]) < 1
+
+
+def test_thermostats_of_a_sampler_in_coordinates_stay_with_their_temperatures():
+    unit = LeafScales((jnp.asarray(4.0),))
+    inner = InCoordinates(SGNHT(FULL.in_coordinates(unit), FLAT, 0.01), unit, FLAT)
+    sampler = ReplicaExchange(inner, [1.0, 1.0 + 1e-6])  # of which every exchange is made
+    state = sampler.init(KEY, jnp.array([-3.0]))
+    apart = jnp.array([5.0, 9.0])
+    moving = state.replicas.moving._replace(thermostat=apart)
+    state, info = sampler.step(KEY, state._replace(replicas=state.replicas._replace(moving=moving)))
+    assert info.acceptance > 0.99
+    np.testing.assert_allclose(state.replicas.moving.thermostat, apart, atol=0.2)
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ def test_schedules():
         (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, friction=-1.0), r"friction = -1\.0"),
         (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, friction=jnp.ones(3)), "friction has shape"),
         (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, friction=-MATRIX), "positive definite"),
+        (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, friction=1e-10 * jnp.triu(MATRIX)), "symmetric"),
         (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, num_steps=0), "num_steps = 0"),
         (lambda: gd.samplers.SGGMC(FULL, Sphere(3), 0.1, composition="BAB"), "composition = 'BAB'"),
         (lambda: gd.samplers.GSGNHT(FULL, Sphere(3), 0.1, thermostat="each"), "thermostat = 'each'"),

@@ -1,5 +1,7 @@
 """The step-halving check and the gradient-noise ratio."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 import geodrift as gd
 from cases import KEY
 from geodrift.diagnostics import gradient_noise_ratio, step_halving
+from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Euclidean
-from geodrift.schedules import PolynomialDecay
+from geodrift.samplers._in_coordinates import InCoordinates
+from geodrift.schedules import Cyclical, PolynomialDecay
 
 NORMAL = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
 RUN = {"num_draws": 500, "num_chains": 64, "initial": jnp.zeros(1)}
@@ -66,6 +70,27 @@ def test_a_schedule_is_halved_in_its_own_time():
     np.testing.assert_allclose(halved.reshape(40, 2).sum(axis=1), jax.vmap(schedule)(counts))
 
 
+def test_the_sampling_stage_of_cycles_is_that_of_the_halved_ones():
+    from geodrift.diagnostics._step_halving import Halved
+
+    cycles = Cyclical(0.3, 10, 0.5)
+    collected = Halved(cycles).collects(np.arange(40)).reshape(20, 2)
+    np.testing.assert_array_equal(collected, cycles.collects(np.arange(20))[:, None].repeat(2, axis=1))
+
+
+def test_a_sampler_in_coordinates_is_halved_there():
+    unit = LeafScales((jnp.asarray(4.0),))
+    short = {"num_draws": 5, "num_chains": 4, "initial": jnp.zeros(1), "functions": lambda x: x}
+    moving = InCoordinates(
+        gd.samplers.SGLD(NORMAL.in_coordinates(unit), Euclidean(1), 0.01), unit, Euclidean(1)
+    )
+    found, plain = (
+        step_halving(KEY, sampler, **short)
+        for sampler in (moving, gd.samplers.SGLD(NORMAL, Euclidean(1), 0.16))
+    )
+    np.testing.assert_allclose(found.at_half, plain.at_half, rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_ratio_is_that_of_the_formula():
     size, batch, h, friction = 4000, 100, 0.01, 5.0
@@ -102,9 +127,59 @@ def test_wrong_arguments_raise(changes, match):
         step_halving(KEY, sampler, **({"num_draws": 5, "initial": jnp.zeros(1)} | changes))
 
 
+def test_an_automatic_step_is_refused_at_once():
+    with pytest.raises(ValueError, match="step_size = None: there is no number yet to halve"):
+        step_halving(KEY, gd.samplers.SGLD(NORMAL, Euclidean(1), None), **RUN)
+
+
 def test_a_matrix_has_no_single_ratio():
     sampler = gd.samplers.SGGMC(
         gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, 10), Euclidean(2), 0.1, friction=jnp.eye(2)
     )
     with pytest.raises(ValueError, match="one number"):
         gradient_noise_ratio(KEY, sampler, jnp.zeros(2), jnp.ones((10, 2)), batch_size=5)
+
+
+def _of_two_scales(kind, *arguments, **settings):
+    """A sampler whose gradient has a noise of variances 1600 and 14400, of 100 of 400 data."""
+    estimator = gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, 400)
+    return kind(estimator, Euclidean(2), 0.01, *arguments, **settings)
+
+
+def _ratio_of_two_scales(sampler):
+    data = jnp.array([1.0, 3.0]) * jax.random.normal(KEY, (400, 2))
+    return gradient_noise_ratio(KEY, sampler, jnp.zeros(2), data, batch_size=100)
+
+
+def test_ratio_in_a_metric_is_that_of_the_noise_which_it_injects():
+    # h^2 G^-1 V G^-1 over 2 h G^-1.
+    scales = jnp.array([1e-3, 1e-3 / 9])
+    found = _ratio_of_two_scales(_of_two_scales(gd.samplers.SGRLD, gd.metrics.Constant(scales)))
+    np.testing.assert_allclose(found.total, 0.01 * 1.6 / 2, rtol=0.15)
+    # Momentum gets noise and friction through the same root of the metric.
+    plain = _ratio_of_two_scales(_of_two_scales(gd.samplers.SGGMC, friction=5.0))
+    metric = gd.metrics.Constant(scales)
+    riemannian = _ratio_of_two_scales(_of_two_scales(gd.samplers.SGRHMC, metric, friction=5.0))
+    np.testing.assert_allclose(riemannian, plain, rtol=1e-6)
+
+
+def test_ratio_of_a_sampler_in_coordinates_is_that_of_the_sampler_there():
+    plain = _of_two_scales(gd.samplers.SGGMC, friction=5.0)
+    units = LeafScales((jnp.asarray(10.0),))
+    moving = dataclasses.replace(plain, estimator=plain.estimator.in_coordinates(units))
+    found = _ratio_of_two_scales(InCoordinates(moving, units, plain.manifold))
+    np.testing.assert_allclose(found, 100 * np.array(_ratio_of_two_scales(plain)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: _of_two_scales(gd.samplers.PreconditionedSGLD, 10),
+        lambda: _of_two_scales(gd.samplers.SGFS, preconditioner=100.0),
+        lambda: gd.recipe.sghmc(gd.estimators.Minibatch(lambda x, y: y @ x, lambda x: 0.0, 400), 0.01, 5.0),
+    ],
+    ids=["PreconditionedSGLD", "SGFS", "Recipe"],
+)
+def test_there_is_no_ratio_where_the_injected_noise_is_another_matrix(make):
+    with pytest.raises(ValueError, match="there is no ratio"):
+        _ratio_of_two_scales(make())

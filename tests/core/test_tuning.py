@@ -1,5 +1,7 @@
 """The pilot: what it measures, what it chooses, and the law that its choice gives."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from scipy import special
 
 import geodrift as gd
 from cases import KEY
+from geodrift.estimators._affine import Affine, Layout
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex, Stiefel
 from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
 from geodrift.tuning import tune
@@ -15,6 +18,7 @@ from geodrift.tuning._choice import MAX_HEATING, MAX_SUBTRACTED, Measured, choos
 from geodrift.tuning._curvature import extremes, hessian_product, lanczos
 from geodrift.tuning._noise import Noise, measure_noise
 from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._posterior_noise import posterior_noise
 from law_checks import assert_means, z_bound
 
 # What an automatic step has to reach: every mean within 0.1 sd, every sd within 5%.
@@ -86,6 +90,28 @@ def test_noise_is_the_covariance_of_the_gradient(stated, replacement):
     assert noise.worst_anisotropic == pytest.approx(left * unit, rel=0.2, abs=3.5 * unit)
     largest = {None: 0, "scalar-fisher": 6, "diagonal-fisher": 16}[stated]
     assert noise.stated_max == pytest.approx(largest * unit, rel=0.15)
+
+
+FEW = jnp.array([[-2.0], [0.5], [7.0], [1.0], [-4.0]])
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_mean_noise_of_few_data_is_that_of_all_their_batches(replacement):
+    pairs = itertools.product(range(5), repeat=2) if replacement else itertools.permutations(range(5), 2)
+    gradients = [5 * float(jnp.mean(FEW[jnp.array(pair)])) for pair in pairs]
+    x = jnp.zeros(1)
+    estimator = gd.estimators.Minibatch(linear, lambda x: 0.0, 5, replacement=replacement)
+    estimator = estimator.in_coordinates(Affine(x, jnp.eye(1), Layout.of(x)))
+    found = posterior_noise(KEY, estimator, np.zeros((8, 1)), PilotData(FEW, 2, replacement))
+    assert float(found.mean[0, 0]) == pytest.approx(np.var(gradients), rel=1e-9)
+
+
+def test_three_data_have_noise():
+    estimator = gd.estimators.Minibatch(linear, lambda x: 0.0, 3, replacement=False).on(Euclidean(1))
+    x = jnp.zeros(1)
+    data = PilotData(FEW[:3], 1, False)
+    noise = measure_noise(KEY, estimator, Euclidean(1), x, estimator.init(KEY, x), data)
+    assert noise.mean == pytest.approx(9 * float(jnp.var(FEW[:3])), rel=0.08)
 
 
 @pytest.mark.parametrize("dynamics", ["friction", "thermostat", "first-order"])

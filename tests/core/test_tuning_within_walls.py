@@ -20,6 +20,7 @@ from geodrift.manifolds import (
     Simplex,
 )
 from geodrift.samplers import GMC, GSGNHT, SGGMC, SGLD
+from geodrift.tuning._width import width
 
 SLOW = pytest.mark.slow
 KINDS = [SGGMC, pytest.param(GSGNHT, marks=SLOW), pytest.param(SGLD, marks=SLOW)]
@@ -69,6 +70,13 @@ def test_a_slope_in_a_ball(kind, slope):
     grid = np.linspace(-1, 1, 200_001)[1:-1]
     mean, sd = on_a_line(lambda x: slope * x + np.log(1 - x**2), grid)
     assert_within_the_bars(draws.position[..., :1], mean, sd)
+
+
+def test_the_centre_of_a_ball_is_a_start_like_others():
+    """There the way to the wall has no derivative; what the ball's size adds is all there is."""
+    apply, of_walls = width(Ball(3), jnp.zeros(3), jnp.array([2.0, 0.0, 0.0]))
+    np.testing.assert_allclose(apply(jnp.ones(3)), 5 * np.ones(3))
+    assert of_walls == 0
 
 
 @SLOW  # as walls of a box and a ball are

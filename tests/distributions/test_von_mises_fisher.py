@@ -240,6 +240,12 @@ def test_batches_of_laws_broadcast_and_are_independent():
     assert abs(np.corrcoef(x[:, 0, 2], x[:, 1, 2])[0, 1]) < 4 / np.sqrt(4000)
 
 
+def test_draws_have_unit_norm_where_the_mean_has_three_digits():
+    means = jnp.array([[0.577, 0.577, 0.577], [0.0, 0.6, 0.7991]])
+    x = distributions.sample(jax.random.key(0), means, 0.5, (200,))
+    np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 1, rtol=1e-12)
+
+
 def test_a_concentration_that_is_not_finite_ends_and_shows_in_the_draw():
     x = jax.jit(distributions.sample)(jax.random.key(0), jnp.array([1.0, 0.0]), jnp.nan)
     assert np.isnan(x).all()

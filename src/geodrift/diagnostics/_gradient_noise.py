@@ -7,6 +7,11 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift._types import Position, RandomKey
+from geodrift.estimators._noise import Fisher
+from geodrift.recipe import Recipe
+from geodrift.samplers import SGFS, SGLD, PreconditionedSGLD
+from geodrift.samplers._in_coordinates import InCoordinates
+from geodrift.tuning._metric_frame import noise_in_metric
 from geodrift.tuning._noise import measure_noise
 from geodrift.tuning._pilot_data import PilotData
 
@@ -40,11 +45,13 @@ def gradient_noise_ratio(
 
     :math:`h V / 2 C` for samplers with friction: the variance :math:`h^2 V` of the kicks, divided by
     :math:`2 C h`. For first-order samplers :math:`h V / 2`. Noise can be subtracted while its ratio is well
-    below 1, and ignored while it is well below 0.1.
+    below 1, and ignored while it is well below 0.1. Of a sampler that moves in coordinates, such as
+    ``tune(...).apply(sampler)``, or in a metric, V is that of the coordinates in which it injects so much.
 
     Args:
         key: Random key.
-        sampler: With an estimator, a step size, and a friction that is a number where it has one.
+        sampler: With an estimator, a step size, and a friction that is a number where it has one. Not a
+            `Recipe`, `PreconditionedSGLD` or `SGFS`, whose injected noise is another matrix.
         position: Where to measure, such as a draw; at the start of a run the noise may be much larger.
         data: A pytree of arrays with leading axis N.
         batch_size: B.
@@ -54,8 +61,16 @@ def gradient_noise_ratio(
         The ratios, without a unit.
 
     Raises:
-        ValueError: The sampler has no estimator or step size, or its friction is a matrix.
+        ValueError: The sampler has no estimator or step size, its friction is a matrix, or it is one of
+            those for which there is no ratio.
     """
+    if isinstance(sampler, InCoordinates):
+        sampler, position = sampler.moving, sampler.affine.coordinates(position)
+    if isinstance(sampler, Recipe | PreconditionedSGLD | SGFS):
+        raise ValueError(
+            f"sampler = {type(sampler).__name__}: its injected noise is not 2 h or 2 C h in every direction,"
+            " and there is no ratio; give SGLD, SGRLD or a sampler with friction"
+        )
     if not hasattr(sampler, "estimator") or not hasattr(sampler, "step_size"):
         raise ValueError(f"sampler = {type(sampler).__name__}: needs an estimator and a step_size")
     friction = getattr(sampler, "friction", jnp.ones(()))
@@ -64,8 +79,23 @@ def gradient_noise_ratio(
     estimator, manifold = sampler.estimator.on(sampler.manifold), sampler.manifold
     rows = PilotData(jax.tree.map(jnp.asarray, data), batch_size, getattr(estimator, "replacement", True))
     key_init, key_noise = jax.random.split(key)
-    estimator_state = estimator.init(key_init, position)
-    noise = measure_noise(key_noise, estimator, manifold, position, estimator_state, rows)
+    # Of SGRHMC noise and friction come by the same root of the metric, so that it has no say.
+    if isinstance(sampler, SGLD) and sampler.metric is not None:
+        _check_coordinates(estimator)
+        noise = noise_in_metric(key_noise, sampler.estimator, sampler.metric, position, rows)
+    else:
+        state = estimator.init(key_init, position)
+        noise = measure_noise(key_noise, estimator, manifold, position, state, rows)
     per_variance = float(sampler.step_size(jnp.asarray(count))) / (2 * float(friction))
     worst = noise.worst_anisotropic if hasattr(sampler, "thermostat") else noise.worst
     return GradientNoiseRatio(*(per_variance * value for value in (noise.mean, noise.stated, worst)))
+
+
+def _check_coordinates(estimator: Any) -> None:
+    """Raise ValueError where V is given as numbers, which are those of positions."""
+    variance = getattr(estimator, "variance", None)
+    if variance is not None and not isinstance(variance, Fisher):
+        raise ValueError(
+            "noise_variance is given as numbers, and the ratio of a sampler in a metric is that of other"
+            ' coordinates; give the estimator "scalar-fisher" or None'
+        )

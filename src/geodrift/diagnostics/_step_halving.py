@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from geodrift._types import Position, RandomKey
 from geodrift._whole import is_whole, whole
 from geodrift.driver import Draws, sample
 from geodrift.recipe import Recipe
-from geodrift.schedules import Schedule
+from geodrift.samplers._in_coordinates import InCoordinates
+from geodrift.schedules import Automatic, Schedule
 
 _FAMILY_ERROR = 0.01
 
@@ -54,6 +55,10 @@ class Halved(Schedule):
     def __call__(self, count: Int[Array, "..."] | int) -> Float[Array, "..."]:
         """The step size at ``count``."""
         return self.schedule(count // 2) / 2
+
+    def collects(self, count: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        """Whether the other schedule stores the draw after the step of which this is a half."""
+        return self.schedule.collects(count // 2)
 
 
 def step_halving(
@@ -101,16 +106,25 @@ def step_halving(
     order = whole("order", order)
     if not isinstance(getattr(sampler, "step_size", None), Schedule):
         raise ValueError(f"sampler = {type(sampler).__name__}: has no step size to halve")
+    if isinstance(sampler.step_size, Automatic):
+        raise ValueError(
+            "step_size = None: there is no number yet to halve; give one, or the sampler"
+            " geodrift.tuning.tune(...).apply(sampler), or draws.tuned.apply(sampler) of a run"
+        )
     key_full, key_half = jax.random.split(key)
-    at_half = Halved(sampler.step_size)
-    if isinstance(sampler, Recipe):
-        halved = sampler.with_step_size(at_half)
-    else:
-        halved = dataclasses.replace(sampler, step_size=at_half)
+    halved = _with_step_size(sampler, Halved(sampler.step_size))
     runs = {"num_draws": num_draws, "num_chains": num_chains, **options}
     full = sample(key_full, sampler, data, num_warmup=num_warmup, thin=thin, **runs)
     half = sample(key_half, halved, data, num_warmup=2 * num_warmup, thin=2 * thin, **runs)
     return _compare(_chain_means(full, functions, half), _chain_means(half, functions, half), order)
+
+
+def _with_step_size(sampler: Any, step_size: Schedule) -> Any:
+    if isinstance(sampler, InCoordinates):
+        return dataclasses.replace(sampler, moving=_with_step_size(sampler.moving, step_size))
+    if isinstance(sampler, Recipe):
+        return sampler.with_step_size(step_size)
+    return dataclasses.replace(sampler, step_size=step_size)
 
 
 def _chain_means(

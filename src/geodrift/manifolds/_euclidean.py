@@ -67,7 +67,7 @@ class Euclidean(Flat):
     def residual(self, x: Float[Array, "..."]) -> Scalar:
         """Always 0, or NaN where a coordinate is not finite."""
         self.check_shape(x)
-        return jnp.max(x - x)
+        return jnp.max(x - x, initial=0.0)  # of no coordinates too
 
     def check_shape(self, x: Float[Array, "..."]) -> None:
         """Any shape will do when ``n`` was not given."""

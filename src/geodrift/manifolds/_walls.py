@@ -42,7 +42,9 @@ def distances(manifold: Manifold, x: Float[Array, "*batch n"]) -> Float[Array, "
         x: Points.
     """
     if isinstance(manifold, Ball):
-        return 1 - jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True))
+        square = jnp.sum(x * x, axis=-1, keepdims=True)
+        # The centre is as far from every point of the wall: a derivative of 0 stands for the normals' mean.
+        return 1 - jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
     if isinstance(manifold, Box):
         lower, upper = manifold.lower.astype(x.dtype), manifold.upper.astype(x.dtype)
         return jnp.concatenate([x - lower, upper - x], axis=-1)

@@ -10,7 +10,7 @@ from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, broadcast_prefix, check_broadcasts
 from geodrift._types import Position, Scalar, Tangent
 from geodrift.metrics._base import Metric
-from geodrift.metrics._dense import symmetric_sqrt
+from geodrift.metrics._dense import is_positive_definite, symmetric_sqrt
 from geodrift.metrics._diagonal import DiagonalMetric
 from geodrift.schedules import check_positive
 
@@ -68,10 +68,8 @@ class ConstantDense(Metric):
         self.matrix = as_float_arrays(inverse)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"inverse has shape {self.matrix.shape}: must be a square matrix [d, d]")
-        if is_concrete(self.matrix):
-            symmetric = jnp.allclose(self.matrix, self.matrix.T)
-            if not symmetric or not jnp.all(jnp.linalg.eigvalsh(self.matrix) > 0):
-                raise ValueError("inverse: must be symmetric and positive definite")
+        if is_concrete(self.matrix) and not is_positive_definite(self.matrix):
+            raise ValueError("inverse: must be symmetric and positive definite")
         self.root = symmetric_sqrt(self.matrix)
 
     def apply(self, x: Position, u: Tangent) -> Tangent:

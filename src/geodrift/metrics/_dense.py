@@ -6,11 +6,14 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from geodrift._types import Position, Scalar, Tangent
 from geodrift.metrics._base import Metric
+
+_ASYMMETRY = 1e-5  # of correlations: far above float32's rounding
 
 
 class Dense(Metric):
@@ -45,6 +48,18 @@ class Dense(Metric):
     def _on_flat(u: Tangent, function: Callable[[Array], Array]) -> Tangent:
         flat, unravel = ravel_pytree(u)
         return unravel(function(flat))
+
+
+def is_positive_definite(matrices: Float[ArrayLike, "*batch n n"]) -> bool:
+    """Whether matrices that have values now are symmetric and positive definite, in any units of entries."""
+    given = np.asarray(matrices, np.float64)
+    diagonal = np.diagonal(given, axis1=-2, axis2=-1)
+    if not np.all(diagonal > 0):
+        return False
+    # As correlations: beside a number of a fixed size, or beside the largest entry, small ones may be any.
+    scaled = given / np.sqrt(diagonal[..., :, None] * diagonal[..., None, :])
+    asymmetry = np.abs(scaled - np.swapaxes(scaled, -1, -2)).max(initial=0.0)
+    return bool(asymmetry <= _ASYMMETRY) and bool(np.all(np.linalg.eigvalsh(scaled) > 0))
 
 
 class _Eigen(NamedTuple):

@@ -37,8 +37,8 @@ class Diagonal(DiagonalMetric):
     """A diagonal metric, given by the diagonal of its inverse.
 
     Args:
-        function: ``function(x)``: the positive diagonal of ``G(x)^-1``, of the position's structure and
-            shapes; or one scalar, which stands for all entries.
+        function: ``function(x)``: the positive diagonal of ``G(x)^-1``, of the position's structure, whose
+            leaves broadcast to the position's; or one scalar, which stands for all entries.
         separable: Each entry of ``function(x)`` depends on the same entry of x alone. The divergences then
             cost one forward derivative instead of one for each entry. It is trusted, not checked. A scalar
             ``function`` needs one reverse derivative anyway.
@@ -65,9 +65,13 @@ class Diagonal(DiagonalMetric):
     def _divergence(self, function: Callable[[Position], PyTree], x: Position) -> Tangent:
         if _is_scalar(jax.eval_shape(function, x)):
             return jax.grad(function)(x)
+
+        def entries(z: Position) -> PyTree:
+            return _spread(function(z), z)
+
         if self.separable:
-            return jax.jvp(function, (x,), (jax.tree.map(jnp.ones_like, x),))[1]
-        return diagonal_divergence(function, x)
+            return jax.jvp(entries, (x,), (jax.tree.map(jnp.ones_like, x),))[1]
+        return diagonal_divergence(entries, x)
 
 
 def diagonal_divergence(function: Callable[[Position], PyTree], x: Position) -> Tangent:
@@ -86,7 +90,7 @@ def _is_scalar(value: PyTree) -> bool:
 
 
 def _spread(value: PyTree, x: Position) -> PyTree:
-    """``value``, broadcast to every entry of x if it is a scalar."""
+    """``value``, broadcast to every entry of x."""
     if _is_scalar(value):
         return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), x)
-    return value
+    return jax.tree.map(lambda v, leaf: jnp.broadcast_to(jnp.asarray(v, leaf.dtype), leaf.shape), value, x)

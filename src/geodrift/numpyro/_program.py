@@ -55,32 +55,31 @@ class Program:
                     f"site {name!r}: its support depends on another site's value; write it as a function of a"
                     " site with a fixed support, with numpyro.deterministic"
                 )
+        self._check_outside({name: other[name]["value"] for name in self.sites})
 
     def log_likelihood(self, position: Position, index: Int[Array, " batch"]) -> Float[Array, " batch"]:
         """The log density of each datum's sites; the factor N/B of the plate is left out."""
         if self.needs_all is not None and index.shape[0] != self.size:
             raise ValueError(self.needs_all)
-        trace = self._trace(self.constrain(position), index, None)
-        total = jnp.zeros(index.shape[0])
+        # What such a model does not look up is in the data's order, whatever the order of the indices.
+        rows = index if self.needs_all is None else self.least
+        trace = self._trace(self.constrain(position), rows, None)
+        total = jnp.zeros(rows.shape[0])
         for site in trace.values():
             frame = frame_of(site, self.plate)
             if frame is None:
                 continue
-            weight = 1.0 if site["scale"] is None else site["scale"] * index.shape[0] / self.size
+            weight = 1.0 if site["scale"] is None else site["scale"] * rows.shape[0] / self.size
             log_prob = weight * log_prob_of(site)
             axis = log_prob.ndim + frame.dim
             others = tuple(i for i in range(log_prob.ndim) if i != axis)
             total = total + jnp.sum(log_prob, axis=others)
-        return total
+        return total if self.needs_all is None else total[index]
 
     def log_prior(self, position: Position) -> Float[Array, ""]:
         """The log density of all sites outside the plate, on the manifold."""
-        trace = self._trace(self.constrain(position), self.least, None)
-        total = jnp.zeros(())
-        for site in trace.values():
-            if site["type"] == "sample" and frame_of(site, self.plate) is None:
-                weight = 1.0 if site["scale"] is None else site["scale"]
-                total = total + jnp.sum(weight * log_prob_of(site))
+        outside = self._outside(self.constrain(position), self.least)
+        total = sum(outside.values(), start=jnp.zeros(()))
         for name, site in self.sites.items():
             x = position[name]
             if isinstance(site.manifold, SphericalSimplex):
@@ -98,6 +97,31 @@ class Program:
     def constrain(self, position: Position) -> dict[str, Array]:
         """The sites' values, from positions with any axes in front."""
         return {name: _from_manifold(site, jnp.asarray(position[name])) for name, site in self.sites.items()}
+
+    def _outside(self, values: dict[str, Array], index: Int[Array, " batch"]) -> dict[str, Array]:
+        """The log density of each site outside the plate, of values of the sites, with some rows."""
+        trace = self._trace(values, index, None)
+        return {
+            name: jnp.sum((1.0 if site["scale"] is None else site["scale"]) * log_prob_of(site))
+            for name, site in trace.items()
+            if site["type"] == "sample" and frame_of(site, self.plate) is None
+        }
+
+    def _check_outside(self, values: dict[str, Array]) -> None:
+        """Raise ValueError where the density of a site outside the plate is another with other rows of it.
+
+        The prior has the least rows that the model takes: what such a site has of the data would be theirs.
+        """
+        one = self._outside(values, self.least)
+        # Of a model of all its data there are no other rows.
+        others = self.least if self.needs_all else jnp.array([self.size - 1, self.size // 2])
+        for name, two in self._outside(values, others).items():
+            if not jnp.array_equal(one[name], two, equal_nan=True):
+                raise ValueError(
+                    f"site {name!r}: is outside the plate {self.plate!r}, and its log density changes with"
+                    " the plate's rows; move it into the plate, with a value for each row, or compute what it"
+                    " has of the data once of all data"
+                )
 
     def _other_rows(self, trace: dict[str, Any]) -> str | None:
         """See `other_rows`.

@@ -54,8 +54,8 @@ def from_numpyro(
     Raises:
         ImportError: NumPyro is not installed.
         ValueError: The model has no plate over the data or several, latent variables inside the plate, a
-            discrete latent variable, a support that depends on other sites, or data that are not looked up by
-            the plate's indices; says what to do.
+            discrete latent variable, a support that depends on other sites, a site outside the plate that
+            sees its rows, or data that are not looked up by the plate's indices; says what to do.
 
     Example:
         >>> target = from_numpyro(model, x, y, noise_variance="diagonal-fisher")

@@ -80,6 +80,11 @@ class InCoordinates(Sampler):
         return eqx.tree_at(lambda s: s.moving, self, self.moving.on_all_data())
 
 
+def moving_state(state: Any) -> Any:
+    """The state whose position the sampler's estimator takes: of `InCoordinates` that in coordinates."""
+    return state.moving if isinstance(state, InCoordinatesState) else state
+
+
 def whitened(
     sampler: Any, affine: Affine, noise_variance: Float[Array, " d"] | None, **changes: Any
 ) -> InCoordinates:

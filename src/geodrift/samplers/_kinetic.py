@@ -13,6 +13,7 @@ from geodrift.integrators import Phase, StepOutcome, composition_named, integrat
 from geodrift.integrators._friction import check_friction_fits
 from geodrift.integrators._normals import Ahead
 from geodrift.manifolds import Manifold, Product
+from geodrift.metrics._dense import is_positive_definite
 from geodrift.samplers._base import StepInfo, check_position, result_code
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps
 from geodrift.schedules import Schedule
@@ -99,6 +100,5 @@ def _check_friction(friction: Array) -> None:
         if not (friction > 0 and jnp.isfinite(friction)):
             raise ValueError(f"friction = {friction}: must be positive and finite")
         return
-    transposed = jnp.swapaxes(friction, -1, -2)
-    if not jnp.allclose(friction, transposed) or not jnp.all(jnp.linalg.eigvalsh(friction) > 0):
+    if not is_positive_definite(friction):
         raise ValueError("friction: a matrix must be symmetric and positive definite")

@@ -18,6 +18,7 @@ from geodrift.estimators import Full, Rows
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo
+from geodrift.samplers._in_coordinates import moving_state
 from geodrift.samplers._penalty import EnergyNoise, estimated_noise, noise_warnings, penalty, too_noisy
 from geodrift.samplers._sgfs import SGFS
 from geodrift.schedules import Automatic
@@ -187,9 +188,9 @@ class ReplicaExchange(Sampler):
         partner = jnp.where((index + attempt) % 2 == 0, index + 1, index - 1)
         alone = (partner < 0) | (partner >= index.size)
         partner = jnp.where(alone, index, partner)
-        beta = 1 / self.temperatures
+        beta, at = 1 / self.temperatures, moving_state(replicas)
         gap = beta - beta[partner]
-        difference, noise = self._differences(replicas.position, rows, partner)
+        difference, noise = self._differences(at.position, rows, partner)
         variance, terms = gap**2 * noise.variance, noise.terms
         log_ratio = gap * difference - gap**3 * noise.skewed - penalty(variance, terms)
         probability = jnp.exp(jnp.minimum(log_ratio, 0))
@@ -198,12 +199,11 @@ class ReplicaExchange(Sampler):
         uniform = jax.random.uniform(key, index.shape, beta.dtype)[jnp.minimum(index, partner)]
         # NaN compares false, hence rejects.
         source = jnp.where(~alone & (uniform < probability), partner, index)
-        axes = _axes(replicas)
-        shared = shared_by_chains(replicas)
+        axes, shared = _axes(replicas), shared_by_chains(replicas)
         moved = jax.tree.map(lambda x, is_shared: x if is_shared else x[source], replicas, shared)
-        if hasattr(replicas, "thermostat"):
+        if hasattr(at, "thermostat"):
             # A thermostat's law depends on the temperature, through the gradient noise, not on the position.
-            moved = moved._replace(thermostat=replicas.thermostat)
+            moved = eqx.tree_at(lambda s: moving_state(s).thermostat, moved, at.thermostat)
         retarget = jax.vmap(lambda t, s: self._at(t).retarget(s), (0, axes), axes)
         mean = jnp.nanmean(jnp.where(alone, jnp.nan, probability))
         return retarget(self.temperatures, moved), mean, noisy

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, PyTree
 
 from geodrift import _tree
 from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
@@ -27,7 +27,7 @@ from geodrift.schedules import Schedule, as_schedule
 
 _ITERATIONS = 100
 # Largest difference of an iteration that has converged, and of a step that was taken back to its start: in
-# machine epsilons, relative to the largest entry (or to 1).
+# machine epsilons, relative to the largest entry of the leaf at the start or the end, whatever its unit.
 _CONVERGED, _REVERSED = 1e2, 1e5
 
 
@@ -47,8 +47,9 @@ class RMHMC(Sampler):
 
     Girolami & Calderhead (2011), section 6. The momentum is drawn from N(0, G). Each step of the generalised
     leapfrog solves two implicit equations by fixed-point iteration, until an iteration changes no entry by
-    more than 100 machine epsilons. The step is then repeated from its end with the momentum reversed, and
-    the trajectory is rejected if that does not lead back to the start of the step, or if an equation is not
+    more than 100 machine epsilons of the largest entry of its leaf: entries of very different sizes belong
+    into leaves of their own. The step is then repeated from its end with the momentum reversed, and the
+    trajectory is rejected if that does not lead back to the start of the step, or if an equation is not
     solved in 100 iterations: otherwise the map is not reversible, and the Metropolis test is not enough.
 
     Args:
@@ -106,7 +107,8 @@ class RMHMC(Sampler):
             x, p, valid = start
             end_x, end_p, solved = self._leapfrog(x, p, h)
             back_x, back_p, back_solved = self._leapfrog(end_x, _negative(end_p), h)
-            returned = _close(back_x, x, _REVERSED) & _close(_negative(back_p), p, _REVERSED)
+            returned = _close(back_x, x, _sizes(x, end_x), _REVERSED)
+            returned &= _close(_negative(back_p), p, _sizes(p, end_p), _REVERSED)
             return end_x, end_p, valid & solved & back_solved & returned
 
         end_x, end_p, valid = jax.lax.fori_loop(0, self.num_steps, leapfrog, (x, p, jnp.ones((), bool)))
@@ -146,21 +148,32 @@ def _fixed_point(function: Callable[[Tangent], Tangent], start: Tangent) -> tupl
 
     def unsolved(carry: tuple) -> Bool[Array, ""]:
         y, last, i = carry
-        return ~_close(y, last, _CONVERGED) & _finite(y) & (i < _ITERATIONS)
+        return ~_close(y, last, _sizes(start, y), _CONVERGED) & _finite(y) & (i < _ITERATIONS)
 
     def iterate(carry: tuple) -> tuple:
         y, _, i = carry
         return function(y), y, i + 1
 
     y, last, _ = jax.lax.while_loop(unsolved, iterate, (function(start), start, 0))
-    return y, _close(y, last, _CONVERGED)
+    return y, _close(y, last, _sizes(start, y), _CONVERGED)
 
 
-def _close(a: Tangent, b: Tangent, epsilons: float) -> Bool[Array, ""]:
-    """Whether no entry differs by more than so many machine epsilons, relative to the largest or to 1."""
-    a, b = ravel_pytree(a)[0], ravel_pytree(b)[0]
-    scale = jnp.maximum(1.0, jnp.max(jnp.abs(b)))
-    return jnp.all(jnp.abs(a - b) <= epsilons * jnp.finfo(a.dtype).eps * scale)
+def _close(a: Tangent, b: Tangent, sizes: PyTree, epsilons: float) -> Bool[Array, ""]:
+    """Whether no entry differs by more than so many machine epsilons of the size of its leaf."""
+
+    def leaf(a: Array, b: Array, size: Array) -> Bool[Array, ""]:
+        return jnp.all(jnp.abs(a - b) <= epsilons * jnp.finfo(a.dtype).eps * size)
+
+    return jnp.all(jnp.stack(jax.tree.leaves(jax.tree.map(leaf, a, b, sizes))))
+
+
+def _sizes(start: Tangent, end: Tangent) -> PyTree:
+    """Of each leaf the largest entry, of a step's start or end: the same of the step taken back."""
+
+    def leaf(a: Array, b: Array) -> Array:
+        return jnp.max(jnp.maximum(jnp.abs(a), jnp.abs(b)), initial=0.0)
+
+    return jax.tree.map(leaf, start, end)
 
 
 def _finite(a: Tangent) -> Bool[Array, ""]:

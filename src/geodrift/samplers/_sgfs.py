@@ -15,6 +15,7 @@ from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
 from geodrift.estimators import Minibatch
 from geodrift.integrators._interpreter import outcome_without_velocities
 from geodrift.manifolds import Manifold
+from geodrift.metrics._dense import is_positive_definite
 from geodrift.samplers._base import Sampler, StepInfo, check_position
 from geodrift.samplers._langevin import check_flat, langevin_info
 from geodrift.schedules import Schedule, as_schedule, check_positive
@@ -151,7 +152,5 @@ def _check_preconditioner(value: Array, form: str) -> None:
             f"preconditioner has shape {value.shape}: the {form} form takes a number, an array [d]"
             + (" or a matrix [d, d]" if form == "full" else "")
         )
-    if not is_concrete(value):
-        return
-    if not jnp.allclose(value, value.T) or not jnp.all(jnp.linalg.eigvalsh(value) > 0):
+    if is_concrete(value) and not is_positive_definite(value):
         raise ValueError("preconditioner: a matrix must be symmetric and positive definite")

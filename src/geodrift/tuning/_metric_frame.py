@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, RandomKey
-from geodrift.estimators import Full
+from geodrift.estimators import Estimator, Full
 from geodrift.estimators._affine import Affine, Layout
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import Metric
@@ -105,9 +105,16 @@ def _noise_at(key: RandomKey, sampler: Any, position: Position, data: PilotData)
         estimator = sampler.estimator.on(sampler.manifold)
         noise = measure_noise(key, estimator, sampler.manifold, position, estimator.init(key, position), data)
         return noise.times(float(_eigenvalues(sampler.metric, position)[-1]))
-    chart = chart_at(sampler.metric, position)
+    return noise_in_metric(key, sampler.estimator, sampler.metric, position, data)
+
+
+def noise_in_metric(
+    key: RandomKey, estimator: Estimator, metric: Metric, position: Position, data: PilotData
+) -> Noise:
+    """The gradient noise at a position, in coordinates there in which the metric is 1."""
+    chart = chart_at(metric, position)
     flat, origin = Euclidean(chart.layout.size), jnp.zeros_like(chart.centre)
-    estimator = sampler.estimator.in_coordinates(chart).on(flat)
+    estimator = estimator.in_coordinates(chart).on(flat)
     return measure_noise(key, estimator, flat, origin, estimator.init(key, origin), data)
 
 

@@ -107,8 +107,9 @@ def posterior_noise(
     dim = coordinates.shape[1]
     number = min(data.size, max(ROWS, OF_A_NUMBER * dim))
     positions = min(max(MOST_FLOATS // (number * dim), LEAST_POSITIONS), MOST_POSITIONS, len(coordinates))
-    # Of the mean of `number` distinct rows times N: that of a batch, and 0 where the batch were all of them.
-    finite = 1.0 if data.replacement else 1.0 - data.batch_size / data.size
+    # Of the mean of a batch times N: 0 where distinct rows are all of them. Rows drawn with replacement have
+    # the variance of the divisor N, where the estimate from distinct rows is that of N - 1.
+    finite = 1.0 - (1 if data.replacement else data.batch_size) / data.size
     scale = data.size**2 / data.batch_size * finite
     at_once = positions if positions * number * dim <= MOST_FLOATS else 1
     found = []
