@@ -33,9 +33,8 @@ def host_cox_ingersoll_ross(
     from geodrift.kernels._cox_ingersoll_ross import cir_moves
 
     log_theta, step_size = np.asarray(log_theta, np.float64), _checked_step(step_size)
-    flat = np.ascontiguousarray(log_theta).ravel()
     shape = _as_vector("shape", shape, log_theta)
-    return cir_moves(flat, shape, step_size, seed_of(key)).reshape(log_theta.shape)
+    return cir_moves(log_theta.ravel(), shape, step_size, seed_of(key)).reshape(log_theta.shape)
 
 
 def host_ornstein_uhlenbeck(

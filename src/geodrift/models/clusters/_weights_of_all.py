@@ -4,8 +4,7 @@ Of a Dirichlet process there are infinitely many clusters. Row i has a level
 :math:`u_i \sim U(0, \xi(w_{z_i}))` and then any cluster with :math:`\xi(w_k) > u_i`, in proportion to
 :math:`w_k / \xi(w_k)` times its density (Walker 2007; Kalli, Griffin and Walker 2011). With
 :math:`\xi(w) = \min(w, 1/N)` levels bind only clusters of less than one of N rows: among all others the draw
-is that without slices. Clusters beyond the least level are never needed, so they are not drawn, and nothing
-is cut off.
+is that without slices. Clusters beyond the least level are never needed: to leave them out cuts off nothing.
 """
 
 from typing import NamedTuple
