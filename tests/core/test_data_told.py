@@ -87,7 +87,7 @@ def test_numbers_that_would_be_others_are_refused(data, told):
     ids=["device", "host", "stream"],
 )
 def test_data_that_a_mask_hides_are_refused(source):
-    """Before, hidden numbers of a stream were used: a mean of 26 instead of 2, of 200, half hid 50."""
+    """Before, hidden numbers of a stream were used: a mean of 26, not 2, where half hid 50."""
     hides = np.ma.masked_array(NOISES, mask=np.arange(N) < 10)
     batch_size = None if hasattr(source(hides[10:]), "__next__") else 20
     with pytest.raises(
