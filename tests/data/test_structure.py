@@ -10,6 +10,7 @@ from geodrift.models import (
     LatentDirichletAllocation,
     SphericalAdmixture,
     VonMisesFisherMixture,
+    choose_number_of_topics,
 )
 from geodrift.models.kit._counts import checked_counts
 
@@ -113,6 +114,7 @@ def test_words_that_cannot_be_told_apart_are_refused(words, message, tmp_path):
         DirichletProcessMixture(n_steps=10).fit,
         LatentDirichletAllocation(2).fit,
         VonMisesFisherMixture(2, normalise=True, n_passes=2).fit,
+        lambda counts: choose_number_of_topics(counts, (2, 3), directory="never written", steps=2),
     ],
 )
 def test_what_a_mask_hides_is_not_used_as_if_it_were_seen(read):
