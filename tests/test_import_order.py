@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "geodrift"
 # each other. "models.*" is every folder of a model.
 LAYERS = (
     ("_errors", "_types", "_lazy", "_jax_release", "_terminal", "_convergence", "_whole"),
-    ("_tree", "_keys", "files", "kernels", "distributed"),
+    ("_tree", "_keys", "_masked", "files", "kernels", "distributed"),
     ("distributions", "manifolds", "processes", "schedules"),
     ("integrators", "metrics", "estimators"),
     ("samplers", "numpyro"),

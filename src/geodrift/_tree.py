@@ -10,6 +10,11 @@ from jaxtyping import Array, Float, PyTree
 
 from geodrift._types import SHARED
 
+LOOKED_INTO = (
+    "JAX does not look into such an object: give arrays, alone or in a dict, NamedTuple or equinox.Module,"
+    " or in a dataclass whose class jax.tree_util.register_dataclass knows"
+)
+
 
 def axpy(a: float | Float[Array, ""], x: PyTree, y: PyTree) -> PyTree:
     """``a x + y`` in the dtype of each leaf of ``y``."""

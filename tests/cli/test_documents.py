@@ -101,6 +101,19 @@ def test_means_are_the_same_bits_in_every_file_and_for_every_block(geodrift_cli,
     assert not list(tmp_path.glob(".*")), "the counts of the new documents are gone"
 
 
+def test_a_row_without_counts_of_a_mixture_has_the_weights_of_any_row(geodrift_cli, tmp_path):
+    """Before, it was told as having the mean of the prior, which has as good as all in a new cluster."""
+    rows = np.zeros((41, 4), int)
+    rows[:30, :2], rows[30:40, 2:] = 5, 5
+    np.save(tmp_path / "rows.npy", rows)
+    options = ("--run", tmp_path / "run", "--steps", 60)
+    assert geodrift_cli("fit", "dpm", tmp_path / "rows.npy", *options)[0] == 0
+    status, _, err = geodrift_cli("transform", tmp_path / "run", "--out", tmp_path / "weights.npy")
+    assert status == 0
+    assert "1 of 41 documents have no word that the run knows: their weights are those of any row" in err
+    assert np.load(tmp_path / "weights.npy")[40, :2] == pytest.approx([0.74, 0.24], abs=0.04)
+
+
 def test_npy_holds_no_intervals(geodrift_cli, run, tmp_path):
     for option in ("--intervals", "--long"):
         status, _, err = geodrift_cli("transform", run, "--out", tmp_path / "m.npy", option)

@@ -81,6 +81,21 @@ def test_numbers_that_would_be_others_are_refused(data, told):
         run(of_own, data)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [lambda a: a, gd.HostData, lambda a: iter([a[:20]] * 100)],
+    ids=["device", "host", "stream"],
+)
+def test_data_that_a_mask_hides_are_refused(source):
+    """Before, hidden numbers of a stream were used: a mean of 26, not 2, where half hid 50."""
+    hides = np.ma.masked_array(NOISES, mask=np.arange(N) < 10)
+    batch_size = None if hasattr(source(hides[10:]), "__next__") else 20
+    with pytest.raises(
+        ValueError, match=r"data: a masked array that hides 10 of .* values: leave such rows out"
+    ):
+        run(of_own, source(hides), batch_size=batch_size)
+
+
 @pytest.mark.parametrize("batches", ["rows", "blocks"])
 @pytest.mark.parametrize(
     "log_likelihood",

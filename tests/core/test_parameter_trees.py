@@ -1,5 +1,7 @@
 """Models of other libraries as positions: their parameters are pytrees."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -85,6 +87,37 @@ def test_equinox_model_as_position():
     assert {"linear.weight", "linear.bias"} <= set(draws.to_datatree()["posterior"].data_vars)
     with pytest.raises(ValueError, match=r"initial: .link is a function, .* equinox.partition"):
         gd.sample(KEY, gd.samplers.SGGMC(ESTIMATOR, EVERYWHERE, 0.1), num_draws=1, initial=model)
+
+
+@dataclasses.dataclass
+class Unregistered:
+    mean: jax.Array
+
+
+@pytest.mark.parametrize(
+    ("initial", "told"),
+    [
+        (Unregistered(jnp.zeros(1)), "initial: the position is a Unregistered: JAX does not look into"),
+        ({"a": Unregistered(jnp.zeros(1))}, r"initial: \['a'\] is a Unregistered: .*register_dataclass"),
+        (lambda key: Unregistered(jax.random.normal(key, (1,))), "initial: the position is a Unregistered"),
+        (gd.PerChain(Unregistered(jnp.zeros((4, 1)))), "initial: the position is a Unregistered"),
+    ],
+)
+@pytest.mark.parametrize("step_size", [0.1, None])
+def test_a_dataclass_that_jax_does_not_know_is_told_with_what_to_do(initial, told, step_size):
+    """Before, these were JAX's own TypeErrors, of broadcast_to and the like."""
+    sampler = gd.samplers.SGGMC(ESTIMATOR, EVERYWHERE, step_size)
+    with pytest.raises(ValueError, match=told):
+        gd.sample(KEY, sampler, num_draws=1, num_chains=4, initial=initial)
+
+
+def test_such_a_dataclass_of_manifolds_or_of_data_is_told_too():
+    with pytest.raises(ValueError, match=r"tree holds a Unregistered: .*register_dataclass"):
+        gd.manifolds.Product(Unregistered(gd.manifolds.Sphere(3)))
+    plain = gd.estimators.Minibatch(lambda mean, batch: batch.mean, lambda mean: 0.0, 40)
+    sampler = gd.samplers.SGLD(plain, gd.manifolds.Euclidean(1), 0.1)
+    with pytest.raises(ValueError, match=r"data: is a Unregistered: .*register_dataclass"):
+        gd.sample(KEY, sampler, Unregistered(X), batch_size=10, num_draws=1)
 
 
 def test_flax_parameters_as_position():

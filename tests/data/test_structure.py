@@ -5,7 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 from geodrift.data import Corpus, InputError, as_csr
-from geodrift.models import LatentDirichletAllocation, SphericalAdmixture
+from geodrift.models import (
+    DirichletProcessMixture,
+    LatentDirichletAllocation,
+    SphericalAdmixture,
+    VonMisesFisherMixture,
+    choose_number_of_topics,
+)
 from geodrift.models.kit._counts import checked_counts
 
 DENSE = np.array([[1, 0, 2], [0, 3, 0], [4, 0, 5], [0, 6, 7]])
@@ -98,6 +104,28 @@ def test_words_that_cannot_be_told_apart_are_refused(words, message, tmp_path):
     with pytest.raises(InputError, match=message):
         Corpus.from_matrix(DENSE, words, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        Corpus.from_matrix,
+        checked_counts,
+        DirichletProcessMixture(n_steps=10).fit,
+        LatentDirichletAllocation(2).fit,
+        VonMisesFisherMixture(2, normalise=True, n_passes=2).fit,
+        lambda counts: choose_number_of_topics(counts, (2, 3), directory="never written", steps=2),
+    ],
+)
+def test_what_a_mask_hides_is_not_used_as_if_it_were_seen(read):
+    """Before, a missing count that stood as 1000 under the mask was 1000 words."""
+    hidden = np.ma.masked_greater(np.where(DENSE == 5, 1000, DENSE), 7)
+    with pytest.raises(ValueError, match=r"hides 1 of 12 values: leave such rows out, or fill"):
+        read(hidden)
+
+
+def test_a_mask_that_hides_nothing_changes_nothing():
+    assert np.array_equal(as_csr(np.ma.masked_array(DENSE)).toarray(), DENSE)
 
 
 def test_more_than_a_million_words_need_names():

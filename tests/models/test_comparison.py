@@ -266,3 +266,23 @@ def test_the_command(command, runs, tmp_path):
     assert json.loads(command("compare", three.path, two.path, *typed)[1])["scores"]["documents"] == 20
     assert_one_line(*command("compare", three.path, tmp_path))
     assert_one_line(*command("compare", three.path, two.path, "--out", tmp_path / "c.csv"))
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "told"),
+    [
+        (lambda counts: -counts, "count of word .* is negative"),
+        (lambda counts: counts[:, :20], "documents: has 20 columns: give one for each of the 30 words"),
+        (lambda counts: np.ma.masked_greater(counts.toarray(), 1), "a masked array that hides"),
+        (lambda counts: np.where(counts.toarray() > 1, np.nan, 0), "is not a finite number"),
+        (
+            lambda counts: Corpus.from_matrix(counts, WORDS),
+            r"documents: is a Corpus: give counts .*matrix\(\)",
+        ),
+        (lambda counts: "new.npz", "documents: is a str: give counts"),
+    ],
+)
+def test_documents_that_are_no_counts_of_the_runs_words_are_refused(runs, spoilt, told):
+    """Before, negative counts had a log score of +299, and fewer columns were the first words."""
+    with pytest.raises(InputError, match=told):
+        models.compare(*runs[:2], documents=spoilt(documents(20, 7)))

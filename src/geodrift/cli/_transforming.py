@@ -148,7 +148,7 @@ def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tup
 
 
 def _say_empty(model: Any, documents: Any, total: int) -> None:
-    """Say of how many documents the run knows no word: nothing but the prior tells what these are made of."""
+    """Say of how many documents the run knows no word: nothing of their own tells what these are made of."""
     if model.reads != "counts":
         return
     if hasattr(documents, "num_empty_documents"):
@@ -156,9 +156,11 @@ def _say_empty(model: Any, documents: Any, total: int) -> None:
     else:
         empty = int((documents.getnnz(axis=1) == 0).sum())
     if empty:
+        # A row of a mixture is of a cluster as often as any other row, a document has a prior of its own.
+        known = "those of any row" if model.component == "cluster" else "the mean of the prior"
         say(
-            f"note: {empty:,} of {total:,} documents have no word that the run knows: their weights are the"
-            " mean of the prior, and say nothing of them"
+            f"note: {empty:,} of {total:,} documents have no word that the run knows: their weights are"
+            f" {known}, and say nothing of them"
         )
 
 

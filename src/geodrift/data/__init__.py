@@ -15,6 +15,7 @@ from geodrift.data._sources import Source as Source
 from geodrift.data._sources import find_sources as find_sources
 from geodrift.data._sparse_archives import read_counts as read_counts
 from geodrift.data._sparse_structure import as_csr as as_csr
+from geodrift.data._sparse_structure import csr_or_dense as csr_or_dense
 from geodrift.data._text import TextOptions as TextOptions
 from geodrift.data._text import parse_frequency as parse_frequency
 from geodrift.data._text import read_stop_words as read_stop_words

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from jaxtyping import Shaped
 
 from geodrift._errors import InputError
+from geodrift._masked import unmasked
 
 
 def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
@@ -20,10 +21,10 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         where: What it is called in error messages.
 
     Raises:
-        InputError: An index lies outside the shape, or the arrays do not fit together.
+        InputError: An index lies outside the shape, the arrays do not fit together, or entries are hidden.
     """
     if not sp.issparse(matrix):
-        return sp.csr_matrix(matrix)
+        return sp.csr_matrix(csr_or_dense(matrix, where))
     if matrix.ndim != 2:
         raise InputError(f"{where} has {matrix.ndim} dimensions, documents by words are 2")
     if matrix.format == "dia":
@@ -40,6 +41,17 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         # Lists and dictionaries of Python's, which their own conversion does not follow out of bounds.
         _check_compressed(rows, where)
     return rows
+
+
+def csr_or_dense(matrix: Any, where: str = "the matrix") -> Any:
+    """A sparse matrix as `as_csr` has it; any other as it is, unless it hides entries.
+
+    Raises:
+        InputError: As `as_csr`.
+    """
+    if sp.issparse(matrix):
+        return as_csr(matrix, where)
+    return unmasked(where, matrix, "leave such rows out, or fill counts that are missing with 0 (.filled(0))")
 
 
 def check_pointers(

@@ -8,10 +8,13 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key, PyTree
 
+from geodrift._masked import unmasked
 from geodrift._types import Batch
 from geodrift.driver._batches import Batching
 from geodrift.estimators._batch_rows import batch_length
 from geodrift.kernels._streams import HOST_BLOCKS, HOST_EPOCHS, HOST_ROWS
+
+HIDDEN_ADVICE = "leave such rows out, or give the mask as an array of its own, and use it in log_likelihood"
 
 
 class HostData:
@@ -26,11 +29,11 @@ class HostData:
         arrays: A pytree of NumPy arrays (``np.load(path, mmap_mode="r")``) with leading axis N.
 
     Raises:
-        ValueError: There is no array, or their lengths differ.
+        ValueError: There is no array, their lengths differ, or entries are hidden.
     """
 
     def __init__(self, arrays: PyTree) -> None:
-        self.arrays, self.size = arrays, batch_length(arrays)
+        self.arrays, self.size = jax.tree.map(_seen, arrays), batch_length(arrays)
 
     def sketch(self) -> PyTree:
         """Some rows and the size, to tell other data from these without reading them all."""
@@ -43,6 +46,11 @@ class HostData:
         for count in itertools.count(first):
             rows = np.stack([_rows(chain, count, batching) for chain in words])
             yield jax.tree.map(lambda a, rows=rows: a[rows], self.arrays)
+
+
+def _seen(values: Any) -> Any:
+    """An array that hides nothing."""
+    return unmasked("data", values, HIDDEN_ADVICE)
 
 
 def _rows(words: list[int], count: int, batching: Batching) -> np.ndarray:
@@ -90,7 +98,7 @@ def stream_batches(stream: Iterable, skipped: int, num_chains: int, axes: tuple[
     while True:
         batches = []
         for number, batch in itertools.islice(numbered, needed):
-            batch = jax.tree.map(np.asarray, batch)
+            batch = jax.tree.map(lambda a: np.asarray(_seen(a)), batch)
             found = [(a.shape, a.dtype) for a in jax.tree.leaves(batch)]
             shapes = shapes or found
             if found != shapes:

@@ -1,5 +1,6 @@
 """What `geodrift.sample` takes as data, and how its batches are drawn."""
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PyTree
 
+from geodrift._masked import unmasked
+from geodrift._tree import LOOKED_INTO
 from geodrift._types import RandomKey
 from geodrift._whole import as_whole, is_whole
 from geodrift.driver._batches import SCHEMES, Batching, lay_out
 from geodrift.driver._feed import Feed
-from geodrift.driver._host_data import HostData, is_stream, stream_batches
+from geodrift.driver._host_data import HIDDEN_ADVICE, HostData, is_stream, stream_batches
 from geodrift.driver._placement import Placement
 from geodrift.estimators import Rows
 from geodrift.estimators._batch_rows import batch_length
@@ -114,6 +117,9 @@ def _numbers(values: Any) -> Array:
             "data: a SciPy sparse matrix cannot be cut into batches here: give an array (its toarray()), or"
             " an iterator of batches that are arrays"
         )
+    if dataclasses.is_dataclass(values):
+        raise ValueError(f"data: is a {type(values).__name__}: {LOOKED_INTO}")
+    values = unmasked("data", values, HIDDEN_ADVICE)
     try:
         return jnp.asarray(values)
     except (TypeError, ValueError) as error:

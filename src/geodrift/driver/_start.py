@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, PyTree
 
-from geodrift._tree import shared_by_chains
+from geodrift._tree import LOOKED_INTO, shared_by_chains
 from geodrift._types import Position, RandomKey
 from geodrift.driver._compiled_steps import init_chains
 from geodrift.driver._draws import Draws
@@ -30,7 +30,7 @@ def start_chains(
     if is_state(initial):
         return _check_state(sampler, key_init, initial, num_chains), key_steps
     if isinstance(initial, PerChain):
-        positions = jax.tree.map(jnp.asarray, initial.position)
+        positions = jax.tree.map(jnp.asarray, _of_arrays(initial.position))
         if any(x.shape[:1] != (num_chains,) for x in jax.tree.leaves(positions)):
             raise ValueError(f"initial: every leaf of PerChain needs a leading axis of length {num_chains}")
     else:
@@ -67,9 +67,8 @@ def _positions(keys: Key[Array, " chain"], manifold: Manifold, initial: Any) -> 
     """A position for each key, leading axis [chain]."""
     initial = manifold.random_point if initial is None else initial
     if is_function(initial):
-        return jax.vmap(initial)(keys)
-    _check_arrays(initial)
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), initial)
+        return jax.vmap(lambda key: _of_arrays(initial(key)))(keys)
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), _of_arrays(initial))
 
 
 def first_positions(key: RandomKey, sampler: Sampler, initial: Any, number: int) -> Position:
@@ -80,7 +79,8 @@ def first_positions(key: RandomKey, sampler: Sampler, initial: Any, number: int)
             " draws.tuned.apply(sampler)"
         )
     if isinstance(initial, PerChain):
-        return jax.tree.map(lambda x: jnp.asarray(x)[jnp.arange(number) % len(x)], initial.position)
+        given = _of_arrays(initial.position)
+        return jax.tree.map(lambda x: jnp.asarray(x)[jnp.arange(number) % len(x)], given)
     return _positions(_chain_keys(key, number)[0], sampler.manifold, initial)
 
 
@@ -114,7 +114,8 @@ def is_function(initial: Any) -> bool:
     return callable(initial) and not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(initial))
 
 
-def _check_arrays(position: PyTree) -> None:
+def _of_arrays(position: PyTree) -> PyTree:
+    """The position itself, all of whose leaves are arrays or numbers."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(position):
         if isinstance(leaf, str):
             raise ValueError(f"initial = {leaf!r}: give a position, PerChain, a function of a key, or None")
@@ -124,3 +125,7 @@ def _check_arrays(position: PyTree) -> None:
                 " equinox.partition(model, equinox.is_inexact_array) and combine it with the rest in the"
                 " log likelihood"
             )
+        if not eqx.is_array_like(leaf):
+            where = jax.tree_util.keystr(path) or "the position"
+            raise ValueError(f"initial: {where} is a {type(leaf).__name__}: {LOOKED_INTO}")
+    return position

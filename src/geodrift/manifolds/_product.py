@@ -1,5 +1,6 @@
 """A manifold for each leaf of a pytree."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from geodrift._tree import broadcast_prefix, is_shape
+from geodrift._tree import LOOKED_INTO, broadcast_prefix, is_shape
 from geodrift._types import Position, RandomKey, Scalar, Tangent
 from geodrift.manifolds._base import Manifold
 
@@ -31,6 +32,8 @@ class Product(Manifold):
 
     def __check_init__(self) -> None:
         for leaf in jax.tree.leaves(self.tree, is_leaf=_is_manifold):
+            if dataclasses.is_dataclass(leaf) and not _is_manifold(leaf):
+                raise ValueError(f"tree holds a {type(leaf).__name__}: {LOOKED_INTO}")
             if not _is_manifold(leaf) or isinstance(leaf, Product):
                 raise ValueError(f"tree holds {leaf!r}: each leaf must be a manifold, and not a product")
 

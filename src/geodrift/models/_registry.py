@@ -129,7 +129,7 @@ def compare(
         seed: Of what the scores draw.
 
     Raises:
-        InputError: The runs cannot be compared.
+        InputError: The runs cannot be compared, or the documents are no counts of their words.
     """
     # Imported here: the command line reads this file before it knows what it is asked for.
     from geodrift.models.kit._compare_runs import compared

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from geodrift._errors import InputError
+from geodrift.data._counts import canonical_rows
 from geodrift.driver import Run
 from geodrift.models.kit._comparison import Comparison, comparison
 from geodrift.models.kit._comparison_scores import documents_aside, new_documents, paired_scores
@@ -33,7 +35,7 @@ def compared(
         seed: Of what the scores draw.
 
     Raises:
-        InputError: The runs have no words in common.
+        InputError: The runs have no words in common, or the documents are no counts of their words.
     """
     vocabularies = [run.labels["word"] for run in runs]
     words, ours, theirs = common_words(*vocabularies)
@@ -46,8 +48,23 @@ def compared(
     elif documents is None:
         documents, why = documents_aside(*runs)
     else:
-        documents, why, own = new_documents(runs, sp.csr_matrix(documents))
+        signed = answers[0].model.may_be_negative(runs[0].config["settings"])
+        documents, why, own = new_documents(runs, _checked(documents, len(vocabularies[0]), signed))
     scored: tuple[dict[str, Any] | None, str] = (None, why)
     if documents is not None:
         scored = paired_scores(((runs[0], answers[0]), (runs[1], answers[1])), documents, seed)
     return comparison(first, second, words, top, (*scored, own))
+
+
+def _checked(documents: Any, words: int, signed: bool) -> sp.csr_matrix:
+    """Counts of documents, each of the runs' words in its own column."""
+    if not sp.issparse(documents) and np.ndim(documents) != 2:
+        raise InputError(
+            f"documents: is a {type(documents).__name__}: give counts [document, word], as of corpus.matrix()"
+        )
+    rows = canonical_rows(documents, signed=signed)
+    if rows.shape[1] != words:
+        raise InputError(
+            f"documents: has {rows.shape[1]:,} columns: give one for each of the {words:,} words"
+        )
+    return rows

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from geodrift._whole import whole
-from geodrift.data import as_csr
+from geodrift.data import csr_or_dense
 from geodrift.data._limits import default_words
 from geodrift.driver import Chain, sampled
 from geodrift.models.kit._agreement import Agreement, aligned
@@ -166,12 +166,9 @@ class Facade(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} takes counts of words, [documents, words], and got texts: count their"
                 " words first, with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
             )
-        if sp.issparse(X):
-            # scikit-learn's checks follow the index arrays.
-            X = as_csr(X, "X")
         X = validate_data(
             self,
-            X,
+            csr_or_dense(X, "X"),  # scikit-learn's checks follow index arrays, and forget masks
             accept_sparse="csr",
             dtype=np.float64,
             reset=reset,

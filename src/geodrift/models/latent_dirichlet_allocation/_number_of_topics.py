@@ -5,10 +5,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import scipy.sparse as sp
-
 from geodrift._terminal import progress_console, say, silent_console
-from geodrift.data import Corpus
+from geodrift.data import Corpus, as_csr
 from geodrift.models.latent_dirichlet_allocation.model import MODEL
 from geodrift.models.topics._ladder import Ladder, climb
 
@@ -61,7 +59,7 @@ def choose_number_of_topics(
     if isinstance(documents, Corpus):
         corpus = documents
     else:
-        corpus = Corpus.from_matrix(sp.csr_matrix(documents), vocabulary)
+        corpus = Corpus.from_matrix(as_csr(documents, "documents"), vocabulary)
     shown = (progress_console(), say) if verbose else (silent_console(), lambda line: None)
     asked: dict[str, Any] = {"settings": settings, "chains": chains, "held_out": held_out, "seed": seed}
     length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": shown[0], "say": shown[1]}

@@ -3,14 +3,13 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geodrift._whole import whole
-from geodrift.data import as_csr
+from geodrift.data import csr_or_dense
 from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
@@ -209,8 +208,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         return coclustering(self._flat_assignments(), pairs)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        if sp.issparse(X):
-            X = as_csr(X, "X")
+        X = csr_or_dense(X, "X")
         kinds = [np.float64, np.float32, np.float16]
         # Half precision has no check of its own in scikit-learn, and a memory map must not be copied.
         if isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2:
