@@ -68,7 +68,7 @@ def spoilt():
     [
         as_csr,
         Corpus.from_matrix,
-        checked_counts,
+        lambda counts: checked_counts(counts.astype(float)),
         lambda counts: LatentDirichletAllocation(n_topics=2).fit(counts),
         lambda counts: SphericalAdmixture(n_topics=2).fit(counts),
     ],
@@ -110,7 +110,7 @@ def test_words_that_cannot_be_told_apart_are_refused(words, message, tmp_path):
     "read",
     [
         Corpus.from_matrix,
-        checked_counts,
+        lambda counts: checked_counts(counts.astype(float)),
         DirichletProcessMixture(n_steps=10).fit,
         LatentDirichletAllocation(2).fit,
         VonMisesFisherMixture(2, normalise=True, n_passes=2).fit,
