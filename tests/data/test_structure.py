@@ -68,7 +68,7 @@ def spoilt():
     [
         as_csr,
         Corpus.from_matrix,
-        lambda counts: checked_counts(counts.astype(float)),
+        checked_counts,
         lambda counts: LatentDirichletAllocation(n_topics=2).fit(counts),
         lambda counts: SphericalAdmixture(n_topics=2).fit(counts),
     ],
