@@ -40,7 +40,7 @@ BANANA_MOMENTS = np.array([0, -0.9327961391, 1.0688154437, 2.5, 0.1473520967, 0.
 @pytest.mark.parametrize(
     "kind",
     [
-        "HMC",
+        pytest.param("HMC", marks=pytest.mark.slow),
         "HMC without settings",
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("RMHMC", "RMHMC without settings")),
     ],

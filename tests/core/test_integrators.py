@@ -176,7 +176,9 @@ def sphere_point():
 C4 = jnp.array([[1.0, 0.4, 0.0, 0.1], [0.4, 2.0, 0.3, 0.0], [0.0, 0.3, 0.7, 0.0], [0.1, 0.0, 0.0, 3.0]])
 
 
-@pytest.mark.parametrize("friction", [jnp.asarray(0.8), C4], ids=["scalar", "matrix"])
+@pytest.mark.parametrize(
+    "friction", [pytest.param(jnp.asarray(0.8), marks=pytest.mark.slow), C4], ids=["scalar", "matrix"]
+)
 def test_ornstein_uhlenbeck_on_the_sphere(friction):
     x, v = sphere_point()
     t = 0.6
@@ -194,9 +196,14 @@ def test_ornstein_uhlenbeck_on_the_sphere(friction):
         assert np.max(np.abs(centred @ np.asarray(x[i]))) < 1e-13
 
 
-@pytest.mark.parametrize("composition", ["ABOBA", "BAOAB", "liu"])
-@pytest.mark.parametrize("friction", [jnp.asarray(0.8), C4], ids=["scalar", "matrix"])
-@pytest.mark.parametrize("form", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "composition",
+    ["ABOBA", pytest.param("BAOAB", marks=pytest.mark.slow), pytest.param("liu", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(
+    "friction", [pytest.param(jnp.asarray(0.8), marks=pytest.mark.slow), C4], ids=["scalar", "matrix"]
+)
+@pytest.mark.parametrize("form", ["scalar", pytest.param("diagonal", marks=pytest.mark.slow), "matrix"])
 def test_injected_noise_on_the_sphere_has_the_stated_covariance(composition, friction, form):
     x, _ = sphere_point()
     h, subtraction = 0.3, COMPOSITIONS[composition].subtraction

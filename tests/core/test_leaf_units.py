@@ -110,6 +110,7 @@ def test_leaves_with_a_noise_in_numbers_keep_their_units():
     assert found.units is None
 
 
+@pytest.mark.slow  # `test_tuning` keeps the choice with the run in CI
 def test_the_units_are_kept_with_the_run(tmp_path):
     target = Full(lambda p: 5 * p["a"][0] - 0.5 * jnp.sum((p["b"] / 100) ** 2))
     sampler = sampler_of(SGGMC, target, BOTH)

@@ -44,7 +44,7 @@ def assert_right(values, mean, covariance, error=5.0):
 
 
 @pytest.mark.parametrize("rotated", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize(("dim", "widest"), [(2, 1e3), (30, 1e3)])
+@pytest.mark.parametrize(("dim", "widest"), [pytest.param(2, 1e3, marks=pytest.mark.slow), (30, 1e3)])
 def test_a_normal_of_any_scales(dim, widest, rotated):
     factor, mean, covariance = normal(dim, widest, rotated)
     factor, center = jnp.asarray(factor, jnp.float32), jnp.asarray(mean, jnp.float32)

@@ -83,7 +83,9 @@ class Counted(NamedTuple):
     count: Any
 
 
-@pytest.mark.parametrize("wrap", [lambda x: {"count": x}, Counted], ids=["dict", "attribute"])
+@pytest.mark.parametrize(
+    "wrap", [lambda x: {"count": x}, pytest.param(Counted, marks=pytest.mark.slow)], ids=["dict", "attribute"]
+)
 def test_a_part_of_the_position_may_be_called_count(wrap):
     def run(position, density, likelihood):
         estimator = gd.estimators.ControlVariate(likelihood, density, DATA, noise_variance="diagonal-fisher")
@@ -527,10 +529,13 @@ def test_memory_is_that_of_the_draws(monkeypatch):
     assert peak < 4 * draws.position.nbytes
 
 
-def seconds_of(code):
-    """Of the processor, the least of three processes: on a busy machine those of the wall say nothing."""
-    times = []
-    for _ in range(3):
+def seconds_of(code, enough=0.0):
+    """Of the processor, the least of three processes: on a busy machine those of the wall say nothing.
+
+    Of fewer where one has taken less than is enough.
+    """
+    times = [np.inf]
+    while len(times) < 4 and min(times) >= enough:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -540,7 +545,7 @@ def seconds_of(code):
 
 def test_import_is_quick_and_lazy():
     late = "{'numba', 'sklearn', 'zarr', 'arviz_stats'}"
-    seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
+    seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))", 2)
     assert loaded == "[]"
     # On a slow processor what it cannot do without takes as long.
     assert seconds < 2 or seconds < 2 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]

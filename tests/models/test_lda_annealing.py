@@ -20,7 +20,7 @@ from models import lda_problem as problem
 
 PRIORS = {"doc_topic_prior": problem.DOC_TOPIC_PRIOR, "topic_word_prior": problem.TOPIC_WORD_PRIOR}
 LARGER = Annealing(documents=5.0, words=3.0, power=0.5)
-STEPS, CHAINS, BURN_IN = 480, 40, 20
+STEPS, CHAINS, BURN_IN = 480, 24, 20
 
 
 def pairs_of(z):
@@ -87,6 +87,7 @@ def test_after_it_the_law_is_that_of_the_priors(passes, monkeypatch):
         assert_means(found, exact(*LARGER))
 
 
+@pytest.mark.slow  # the kernel's draws of a power are in `test_lda_collapsed_kernel`
 @pytest.mark.parametrize(("power", "least"), [(0.5, 0.1), pytest.param(1.15, 0.02, marks=pytest.mark.slow)])
 def test_between_them_is_about_a_power_of_the_law(power, least, monkeypatch):
     """Its own conditional laws are a power of those of the model but for 7% (see `draw_place`)."""

@@ -61,7 +61,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, counts_in, mo
         return np.concatenate([z == 1, (z[..., pairs[0]] == z[..., pairs[1]])], axis=-1).astype(float)
 
     draws = []
-    for number in range(40):
+    for number in range(24):
         chain, kept = run(340, seed=seed, number=number, batch_size=2, warm_up_fraction=0.1), []
         while chain.count < 340:
             chain.step()
@@ -76,7 +76,9 @@ def test_assignments_and_topics_have_the_law_of_enumeration(parts, counts_in, mo
 
 
 @pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("sampler", [_assignment_kernel, _assignments_in_jax])
+@pytest.mark.parametrize(
+    "sampler", [_assignment_kernel, pytest.param(_assignments_in_jax, marks=pytest.mark.slow)]
+)
 def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     copies, words, counts = 40_000, np.array([0, 2], np.int32), np.array([3, 1], np.int32)
     topics = np.array([[0.5, 0.2, 0.05], [0.3, 0.3, 0.3], [0.2, 0.5, 0.65]], np.float32)

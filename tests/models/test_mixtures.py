@@ -51,7 +51,7 @@ THREE = (np.array([0.7, 0.5, -0.1]), np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1]
     ("projection", "gram", "concentration", "alpha"),
     [
         pytest.param(*TWO, 8.0, 1.0, marks=pytest.mark.slow),
-        (*TWO, 40.0, 3.0),
+        pytest.param(*TWO, 40.0, 3.0, marks=pytest.mark.slow),
         (*THREE, 6.0, 1.0),
         pytest.param(*THREE, 30.0, 2.5, marks=pytest.mark.slow),
     ],

@@ -124,7 +124,7 @@ def test_chains_without_a_cluster_do_not_agree_that_it_is_there(chains):
     assert parts[2]["concentration_low"] is None
 
 
-@pytest.mark.parametrize("between", [0.0, 0.15])
+@pytest.mark.parametrize("between", [pytest.param(0.0, marks=pytest.mark.slow), 0.15])
 def test_intervals_of_concentrations_hold_for_the_next_draw_of_the_next_chain(between):
     """Chains rest about values of their own: nine draws of ten of another chain lie inside."""
     rng, hits, sets, clusters = np.random.default_rng(8), 0, 150, 5

@@ -12,7 +12,7 @@ from geodrift.estimators import Minibatch
 from geodrift.recipe import Dense, Momentum, Recipe
 from geodrift.recipe._frozen import frozen
 from geodrift.tuning._linear_step import LinearStep
-from law_checks import assert_means
+from law_checks import assert_means, some_of
 
 COVARIANCE = np.array([[4.0, 1.0], [1.0, 0.5]])
 PRECISION = jnp.asarray(np.linalg.inv(COVARIANCE), jnp.float32)
@@ -49,7 +49,7 @@ SAMPLERS = {
 }
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", some_of(SAMPLERS, {"mixed"}))
 def test_the_linear_step_is_the_sampler_s(name):
     h = 0.1
     sampler = SAMPLERS[name](h)
