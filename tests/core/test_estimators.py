@@ -202,7 +202,15 @@ def test_given_variance_is_passed_on():
 
 
 @kinds
-@pytest.mark.parametrize("form", [7.0, jnp.array([1.0, 2.0, 3.0]), jnp.eye(3), "scalar-fisher"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(7.0, marks=pytest.mark.slow),
+        pytest.param(jnp.array([1.0, 2.0, 3.0]), marks=pytest.mark.slow),
+        pytest.param(jnp.eye(3), marks=pytest.mark.slow),
+        "scalar-fisher",
+    ],
+)
 def test_all_data_has_no_noise(kind, form):
     estimator = make(kind, True, form).on_all_data().on(Sphere(3))
     prepared, _ = estimator.prepare(KEY, estimator.init(KEY, X), X, batch_of(estimator, jnp.arange(N)))

@@ -102,8 +102,8 @@ VARIANCES = {
 }
 
 
-ONE_STEP = [(name, "V = 0") for name in METRICS] + [("none", "V a number"), ("diagonal", "V diagonal")]
-ONE_STEP += [("dense", "V a matrix"), ("diagonal", "V a matrix")]
+# Of each kind of metric one, and of each form of V one.
+ONE_STEP = [("none", "V a number"), ("diagonal", "V diagonal"), ("dense", "V a matrix"), ("rmsprop", "V = 0")]
 MORE = [(name, variance) for name in METRICS for variance in VARIANCES if (name, variance) not in ONE_STEP]
 
 

@@ -314,6 +314,7 @@ def test_expanded_mean_posterior_from_minibatches(form):
     assert np.all(error[0.02] < 0.003)
 
 
+@pytest.mark.slow  # `test_one_step_on_a_tree_of_positions` has several rows in CI
 def test_topics_move_independently():
     # A position [topic, word]: each row has the law of its own posterior.
     counts = jnp.array([[3.0, 0.0, 4.0], [9.0, 5.0, 1.0]])

@@ -93,7 +93,14 @@ def test_second_order_with_exact_gradients(name, friction):
     np.testing.assert_allclose(np.divide(biases[:-1], biases[1:]), 4, rtol=0.02)
 
 
-@pytest.mark.parametrize("variance", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "variance",
+    [
+        pytest.param("scalar", marks=pytest.mark.slow),
+        pytest.param("diagonal", marks=pytest.mark.slow),
+        "matrix",
+    ],
+)
 @pytest.mark.parametrize("friction", FRICTION)
 @pytest.mark.parametrize("name", ALL)
 def test_subtracting_v_restores_second_order(name, friction, variance):
@@ -126,7 +133,14 @@ def test_in_a_block_subtraction_is_exact_in_law(name, variance):
         )
 
 
-@pytest.mark.parametrize("variance", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "variance",
+    [
+        pytest.param("scalar", marks=pytest.mark.slow),
+        pytest.param("diagonal", marks=pytest.mark.slow),
+        "matrix",
+    ],
+)
 @pytest.mark.parametrize("friction", FRICTION)
 @pytest.mark.parametrize("name", FIELD)
 def test_subtraction_leaves_positions_right_where_forces_are_weak(name, friction, variance):

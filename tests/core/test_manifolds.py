@@ -42,7 +42,7 @@ _AGAIN = (
     "stiefel tall",
     "projective plane",
 )
-_IN_FLOAT32 = ("sphere", "simplex", "grassmann", "ball", "product of kinds")
+_IN_FLOAT32 = ("simplex", "product of kinds")
 _NAMES = [case.name for case in MANIFOLDS]
 cases = pytest.mark.parametrize("case", some(MANIFOLDS, set(_NAMES).difference(_AGAIN)))
 cases_and_dtypes = pytest.mark.parametrize(

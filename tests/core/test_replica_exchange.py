@@ -40,7 +40,7 @@ def moments(draws):
 
 def run(sampler, data=None, batch_size=None, draws=200):
     # All start in one mode, whose weight takes some 650 steps to fall by a factor e: 1% of it is left.
-    options = {"num_draws": draws, "thin": 10, "num_warmup": 3000, "num_chains": 100}
+    options = {"num_draws": draws, "thin": 10, "num_warmup": 3000, "num_chains": 60}
     return gd.sample(KEY, sampler, data, batch_size=batch_size, initial=jnp.array([-3.0]), **options)
 
 

@@ -49,7 +49,7 @@ def make(case, step_size=0.1):
 
 samplers = pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
 # The driver is the same for all; each kind of state once, and the rest in the slow suite.
-_FEW = ("SGGMC L=3", "GSGNHT leaf", "GMC", "SGRHMC", "SGLD", "PreconditionedSGLD")
+_FEW = ("SGGMC L=3", "GSGNHT leaf", "PreconditionedSGLD")
 few_samplers = pytest.mark.parametrize("case", some(SAMPLERS, _FEW))
 
 

@@ -72,8 +72,10 @@ def linear(x, y):
     return y @ x
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("stated", [None, "scalar-fisher", "diagonal-fisher"])
+@pytest.mark.parametrize("replacement", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.parametrize(
+    "stated", [None, pytest.param("scalar-fisher", marks=pytest.mark.slow), "diagonal-fisher"]
+)
 def test_noise_is_the_covariance_of_the_gradient(stated, replacement):
     batch = 5000
     estimator = gd.estimators.Minibatch(linear, lambda x: 0.0, ROWS, stated, replacement=replacement)

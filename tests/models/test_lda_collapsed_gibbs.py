@@ -318,8 +318,10 @@ def test_documents_that_have_half_joined_take_half_a_pass():
 
 
 @pytest.mark.usefixtures("small_steps", "counts_in")
-@pytest.mark.parametrize("cut", [2, 41, 57])
-@pytest.mark.parametrize("batch_size", [90, None])
+@pytest.mark.parametrize(
+    "cut", [pytest.param(2, marks=pytest.mark.slow), 41, pytest.param(57, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("batch_size", [90, pytest.param(None, marks=pytest.mark.slow)])
 def test_put_down_and_taken_up_is_bit_identical(cut, batch_size):
     settings = Settings(n_topics=5, batch_size=batch_size)
     whole, first, second = (Chain(random_corpus(), settings, seed=3) for _ in range(3))
