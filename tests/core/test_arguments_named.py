@@ -189,6 +189,7 @@ def test_velocities_of_geodesic_monte_carlo_are_measured_where_they_were_drawn(d
     assert float(found.mean()) == pytest.approx(1.0, abs=0.04)
 
 
+@pytest.mark.slow  # SAGA, and the law of replicas, are in CI
 def test_replicas_take_batches_that_know_their_rows():
     """Normal data with a normal prior: the posterior of their mean is N(n m / (n + 1), 1 / (n + 1))."""
     saga = estimators.SAGA(log_likelihood, log_prior, DATA)

@@ -266,6 +266,7 @@ def options(name):
     return {"data": DATA, "batch_size": 6} if name in WITH_DATA else {}
 
 
+@pytest.mark.slow  # `test_run` has it of other samplers in CI
 @pytest.mark.parametrize("name", ["SGFS"])  # the others are in tests/cases.py
 def test_going_on_from_a_state_is_one_longer_run(name):
     common = {"num_chains": 2, "thin": 2, **options(name)}

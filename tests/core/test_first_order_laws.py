@@ -151,6 +151,7 @@ def test_the_recipe_needs_its_divergence():
         assert abs(2 * wrong[2] - wrong[1]) > 0.01
 
 
+@pytest.mark.slow  # `test_one_step_is_that_of_the_recipe` has its steps in CI
 @pytest.mark.parametrize(
     "kind",
     [

@@ -107,6 +107,7 @@ def test_dirichlet_by_gmc(form):
     assert_means(theta**2, alpha * (alpha + 1) / (total * (total + 1)), comparisons=12)
 
 
+@pytest.mark.slow  # `test_gradient_check` has the mean of such a tilt in CI
 def test_dirichlet_by_sggmc_with_reflection():
     # The uniform law under friction and noise, and a linear tilt against quadrature.
     tilt = jnp.array([2.0, 0.0, -1.0])

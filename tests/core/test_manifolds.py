@@ -35,6 +35,8 @@ from law_checks import assert_means, some, z_bound
 
 # In the slow suite: batches and products whose code another case runs, and float32 of most.
 _AGAIN = (
+    "circle",
+    "product",
     "euclidean batch",
     "sphere batch",
     "simplex batch",

@@ -143,6 +143,7 @@ def make(kind, estimator, manifold, num_steps=1):
     return kind(estimator, manifold, step_size=None, num_steps=num_steps)
 
 
+@pytest.mark.slow  # `test_leaf_units` has scales of any width in CI
 @pytest.mark.parametrize(
     ("kind", "num_steps"),
     [

@@ -254,6 +254,7 @@ def test_a_concentration_that_is_not_finite_ends_and_shows_in_the_draw():
 # ----------------------------------------------------------------------------- fit and density
 
 
+@pytest.mark.slow  # that the fit is the maximum of the likelihood is in CI
 @pytest.mark.parametrize(
     ("dim", "concentration"),
     [

@@ -127,6 +127,7 @@ def test_counts_that_a_device_keeps_are_those_of_the_assignments(settings, devic
     np.testing.assert_array_equal(move.clusters.counts(np.arange(size)), counts)
 
 
+@pytest.mark.slow  # a chain of topics on a device is taken up in CI
 def test_a_chain_that_is_taken_up_goes_on_to_the_same_bits(monkeypatch):
     monkeypatch.setattr(_device, "in_jax", lambda: True)
     rows, _ = clustered()

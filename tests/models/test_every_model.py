@@ -29,6 +29,8 @@ each_model_of_counts = pytest.mark.parametrize(
 some_models_of_counts = pytest.mark.parametrize(
     "case", some([case for case in MODELS if case.reads == "counts"], {"lda"})
 )
+# The commands of the others have tests of their own in CI.
+some_models = pytest.mark.parametrize("case", some(MODELS, {"sam", "vmf"}))
 
 
 def config(case, **settings):
@@ -147,7 +149,7 @@ def options(case):
     return [f"--{told[name]}={value}" for name, value in typed.items()]
 
 
-@each_model
+@some_models
 def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     model, run, test = model_named(case.name), tmp_path / "run", tmp_path / "test.npz"
     sp.save_npz(tmp_path / "train.npz", documents(60, 0))

@@ -279,7 +279,6 @@ def test_topics_are_draws_of_a_dirichlet_in_parts_of_the_vocabulary_too(part, mo
         assert_means(draws[:, None, :, :3][..., some] ** 2, second[:, some], comparisons=15)
 
 
-@pytest.mark.slow  # the command, which fits by the same driver, is in CI
 @pytest.mark.usefixtures("on_device")
 def test_an_estimator_has_draws_sizes_and_scores():
     rng = np.random.default_rng(6)
@@ -303,6 +302,7 @@ def test_an_estimator_has_draws_sizes_and_scores():
     assert (model.topic_word_prior_draws_ > 0).all()
 
 
+@pytest.mark.slow  # the estimator, which fits by the same driver, is in CI
 @pytest.mark.usefixtures("on_device")
 def test_the_command_fits_and_resumes(call, tmp_path):
     rng = np.random.default_rng(0)

@@ -105,6 +105,7 @@ def test_documents_together_or_apart_have_the_same_draws_in_jax():
 
 
 @pytest.mark.usefixtures("each_form")
+@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
 def test_adaptation_reaches_the_target_acceptance():
     projection, gram = THREE
     start, step_sizes = np.full((50, 3), 1 / 3), np.full(50, 1e-3)

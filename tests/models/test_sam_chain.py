@@ -82,13 +82,14 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
     assert abs(chain.temperature.value() - 1) < 0.05
 
 
+# `test_every_model` has it in CI.
 @pytest.mark.parametrize(
     ("method", "latents", "form"),
     [
         pytest.param("sggmc", "fresh", "host", marks=pytest.mark.slow),
         pytest.param("gsgnht", "kept", "host", marks=pytest.mark.slow),
         pytest.param("gsgnht", "fresh", "host", marks=pytest.mark.slow),
-        ("gmc-gibbs", "kept", "host"),
+        pytest.param("gmc-gibbs", "kept", "host", marks=pytest.mark.slow),
         pytest.param("sggmc", "kept", "jax", marks=pytest.mark.slow),
         pytest.param("gsgnht", "kept", "jax", marks=pytest.mark.slow),
         pytest.param("gsgnht", "fresh", "jax", marks=pytest.mark.slow),

@@ -249,7 +249,7 @@ def _fit(method, form, vectors, hyperparameters):
 @pytest.mark.parametrize(
     ("method", "form"),
     [
-        ("L-BFGS", "tied"),
+        pytest.param("L-BFGS", "tied", marks=pytest.mark.slow),
         pytest.param("L-BFGS", "untied", marks=pytest.mark.slow),
         pytest.param("stochastic", "tied", marks=pytest.mark.slow),
         ("stochastic", "untied"),

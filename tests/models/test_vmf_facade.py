@@ -234,6 +234,7 @@ def test_rows_that_come_in_parts_are_all_of_them(simulated):
     assert sparse.fit(x).partial_fit(x[:100]).labels_.shape == (100,)
 
 
+@pytest.mark.slow  # `test_every_model` has it in CI
 def test_sixty_steps_and_forty_more_are_a_hundred(simulated):
     rows, settings = rows_of(simulated[0]), Settings(batch_size=130, num_draws=4)
     whole, first, second = (Chain(rows, settings, seed=5) for _ in range(3))

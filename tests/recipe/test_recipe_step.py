@@ -83,7 +83,7 @@ def test_the_bias_is_that_of_the_draws(name):
     assert at.bias(h) == pytest.approx(0.3, abs=0.01)
     sampler = SAMPLERS[name](h)
     draws = gd.sample(
-        KEY, sampler, num_draws=2000, num_warmup=500, thin=10, num_chains=64, initial=jnp.zeros(2)
+        KEY, sampler, num_draws=2000, num_warmup=500, thin=5, num_chains=64, initial=jnp.zeros(2)
     ).position
     # The direction whose variance is most wrong, by the draws themselves: half of the chains tell it.
     root = np.linalg.cholesky(COVARIANCE)
