@@ -79,6 +79,7 @@ def test_law_of_the_sampling_stage():
     assert stuck.position.max() < 0
 
 
+@pytest.mark.slow  # the law of the sampling stage is in CI
 def test_no_bias_where_each_step_is_tested():
     schedule = Cyclical(1.2, 10, 0.5)
     sampler = GMC(gd.estimators.Full(two_modes(2.5)), FLAT, schedule, num_steps=3)

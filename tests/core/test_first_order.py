@@ -282,7 +282,7 @@ def test_going_on_from_a_state_is_one_longer_run(name):
     assert np.abs(whole.position[0] - whole.position[1]).max() > 1e-3
 
 
-QUICK = ("SGLD metric", "SGFS")
+QUICK = ("SGFS",)
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ def test_dirichlet_by_sggmc_with_reflection():
     assert_means(draws, weight @ theta / weight.sum(), slack=0.002)
 
 
+@pytest.mark.slow  # `test_dimension_counts_batch_axes` is in CI
 @pytest.mark.parametrize("thermostat", ["global", pytest.param("leaf", marks=pytest.mark.slow)])
 def test_thermostat_counts_the_dimension_of_a_batched_leaf(thermostat):
     # Counting 15 or 2 dimensions where there are 10 sets a temperature of 1.5 or 0.2.

@@ -180,6 +180,7 @@ def test_normal_mean_with_known_variance():
     assert_means(np.stack([z, z**2], axis=-1), np.array([0.0, 1.0]), slack=0.02)
 
 
+@pytest.mark.slow  # that the density is NumPyro's, with its Jacobian, is in CI
 def test_gamma_rate_on_the_half_line():
     # Exponential data under a gamma prior: the posterior is a gamma. The Jacobian of the bijection counts.
     y = jax.random.exponential(KEY, (20,)) / 2

@@ -529,23 +529,25 @@ def test_memory_is_that_of_the_draws(monkeypatch):
     assert peak < 4 * draws.position.nbytes
 
 
-def seconds_of(code, enough=0.0):
-    """Of the processor, the least of three processes: on a busy machine those of the wall say nothing.
-
-    Of fewer where one has taken less than is enough.
-    """
-    times = [np.inf]
-    while len(times) < 4 and min(times) >= enough:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times), done.stdout.strip()
+def seconds_of(code):
+    """Of the processor, which says more than the wall on a busy machine; and what the process prints."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout.strip()
 
 
 def test_import_is_quick_and_lazy():
     late = "{'numba', 'sklearn', 'zarr', 'arviz_stats'}"
-    seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))", 2)
-    assert loaded == "[]"
-    # On a slow processor what it cannot do without takes as long.
-    assert seconds < 2 or seconds < 2 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]
+    seconds, least = [], []
+    for _ in range(3):
+        taken, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
+        assert loaded == "[]"
+        seconds.append(taken)
+        if min(seconds) < 2:
+            return
+        # On a slow processor what it cannot do without takes as long. One start tells where it is clear.
+        least.append(seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0])
+        if min(seconds) < 1.5 * min(least):
+            return
+    assert min(seconds) < 2 * min(least)

@@ -227,9 +227,8 @@ def test_thermostat_leaves_positions_right_whatever_share_of_the_noise_is_of_the
     assert_means((draws.position**2).mean(axis=2, keepdims=True), np.ones(1), slack=0.01)
 
 
-@pytest.mark.parametrize(
-    "states", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["V subtracted", "V absorbed"]
-)
+@pytest.mark.slow  # `test_told_runs` is in CI
+@pytest.mark.parametrize("states", [True, False], ids=["V subtracted", "V absorbed"])
 def test_the_kinetic_temperature_is_that_of_the_positions_and_nobody_is_warned_of_it(states, recwarn):
     # Above 128 numbers no gradients speak for the draws. After the kick velocities have 1.3.
     estimator = Noisy(lambda x: -jnp.sum(x**2) / 2, variance=8.4, states=states)

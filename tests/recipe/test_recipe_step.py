@@ -149,7 +149,7 @@ def test_without_settings_from_minibatches(make, stated):
 @pytest.mark.parametrize(
     ("sampler", "options", "match"),
     [
-        (recipe.hmc(normal, None), {}, "come to rest nowhere"),
+        pytest.param(recipe.hmc(normal, None), {}, "come to rest nowhere", marks=pytest.mark.slow),
         (recipe.sgnht(normal, None), {}, "as a thermostat does"),
         (recipe.sgld(lambda t: jnp.sum(t**2), None), {"initial": jnp.zeros(501)}, "z has 501 numbers"),
     ],
