@@ -87,7 +87,7 @@ def test_seconds_and_the_steps_they_became_give_the_same_draws(case):
     assert next(iter(straight.values())).shape[1] >= len(plan.stored) > 0
 
 
-@each_model
+@some_models
 @pytest.mark.parametrize("first", [pytest.param(150, marks=pytest.mark.slow), 200])
 def test_a_plan_made_anew_within_the_first_fifth_of_both_gives_the_draws_of_the_new_one(case, first):
     revised, straight = chain_of(case), chain_of(case)

@@ -38,10 +38,10 @@ def fitted(simulated):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_clusters": 4},
+        pytest.param({"n_clusters": 4}, marks=pytest.mark.slow),
         {},
-        {"number_prior": "Dirichlet process"},
-        {"n_clusters": 4, "shared_concentration": True},
+        pytest.param({"number_prior": "Dirichlet process"}, marks=pytest.mark.slow),
+        pytest.param({"n_clusters": 4, "shared_concentration": True}, marks=pytest.mark.slow),
         {"background": 1.0},
     ],
     ids=str,
