@@ -186,6 +186,7 @@ def test_draws_have_the_law(dim, concentration):
         assert stats.kstest(coordinate**2, beta.cdf).pvalue > _LEVEL
 
 
+@pytest.mark.slow  # the law of draws in float64, and float32's accuracy, are in CI
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(("dim", "concentration"), _some((10_000, 2e4)))
 def test_float32_draws_have_the_law_of_the_height(dim, concentration):

@@ -73,6 +73,7 @@ def assert_law(states, prior=problem.TOPIC_WORD_PRIOR):
     return p
 
 
+@pytest.mark.slow  # SCIR has the law of enumeration in `test_lda_scaled_counts` in CI
 def test_moves_from_a_sum_drawn_anew_have_the_law_of_enumeration():
     states = states_of("posterior")
     distance, error = total_variation(states, assert_law(states))
