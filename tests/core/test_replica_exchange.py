@@ -38,9 +38,9 @@ def moments(draws):
     return np.stack([x > 0, x, x**2], axis=-1)
 
 
-def run(sampler, data=None, batch_size=None, draws=200):
+def run(sampler, data=None, batch_size=None, draws=200, chains=100):
     # All start in one mode, whose weight takes some 650 steps to fall by a factor e: 1% of it is left.
-    options = {"num_draws": draws, "thin": 10, "num_warmup": 3000, "num_chains": 60}
+    options = {"num_draws": draws, "thin": 10, "num_warmup": 3000, "num_chains": chains}
     return gd.sample(KEY, sampler, data, batch_size=batch_size, initial=jnp.array([-3.0]), **options)
 
 
@@ -83,7 +83,7 @@ def noisy_problem():
 def test_noisy_energies_with_the_correction():
     data, estimator = noisy_problem()
     inner = SGGMC(estimator, FLAT, 0.15, composition="BAOAB")
-    right = run(ReplicaExchange(inner, TEMPERATURES, difference_variance="sample"), data, 40)
+    right = run(ReplicaExchange(inner, TEMPERATURES, difference_variance="sample"), data, 40, chains=60)
     assert_means(moments(right.position), MOMENTS, slack=np.array([0.004, 0.02, 0.05]), comparisons=12)
 
 
