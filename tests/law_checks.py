@@ -18,6 +18,11 @@ def some(cases, names):
     return [pytest.param(case, marks=mark, id=case.name) for case, mark in zip(cases, marks, strict=True)]
 
 
+def some_of(names, few):
+    """The names of a test's cases, of which the others are slow: what they share is tried by the few."""
+    return [name if name in few else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 def assert_means(draws, expected, slack=0.0, comparisons=None):
     """The means of independent chains equal what is expected.
 

@@ -159,7 +159,10 @@ def _open_shards(corpus):
     return sum(shard.is_open for shard in corpus._shards)
 
 
-@pytest.mark.parametrize("suffix", ["npy", "csv", "parquet"])
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param("npy", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "parquet"],
+)
 def test_transform_of_parts_is_that_of_all(geodrift_cli, run, inputs, tmp_path, suffix):
     """So that several machines can share the documents."""
 

@@ -65,7 +65,7 @@ def answers(call, path, inputs, out):
     return found
 
 
-@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_damaged_run_is_told_and_repaired(geodrift_cli, runs, inputs, tmp_path, every):
     run, other = runs
     out, copy = tmp_path / "out", tmp_path / "copy"

@@ -161,7 +161,7 @@ class Halving(schedules.Schedule):
 
 
 @pytest.mark.usefixtures("unchecked_types")
-@pytest.mark.parametrize("kind", [samplers.SGFS, samplers.SGLD])
+@pytest.mark.parametrize("kind", [pytest.param(samplers.SGFS, marks=pytest.mark.slow), samplers.SGLD])
 def test_schedules_may_return_plain_numbers_and_priors_0(kind):
     flat = estimators.Minibatch(log_likelihood, lambda mean: 0, 200)
     assert np.isfinite(run(kind(flat, PLANE, Halving())).position).all()
@@ -175,7 +175,9 @@ def test_draws_of_the_adaptation_are_not_stored():
     assert draws.position.shape == (1, 20, 2)
 
 
-@pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize(
+    "distance", [pytest.param(0.5, marks=pytest.mark.slow), pytest.param(1.5, marks=pytest.mark.slow), 2.5]
+)
 def test_velocities_of_geodesic_monte_carlo_are_measured_where_they_were_drawn(distance):
     """On a manifold whose metric differs from point to point; the dimension is 2: v.v / 2 is exponential."""
     space = manifolds.Hyperbolic(2)
@@ -187,6 +189,7 @@ def test_velocities_of_geodesic_monte_carlo_are_measured_where_they_were_drawn(d
     assert float(found.mean()) == pytest.approx(1.0, abs=0.04)
 
 
+@pytest.mark.slow  # SAGA, and the law of replicas, are in CI
 def test_replicas_take_batches_that_know_their_rows():
     """Normal data with a normal prior: the posterior of their mean is N(n m / (n + 1), 1 / (n + 1))."""
     saga = estimators.SAGA(log_likelihood, log_prior, DATA)

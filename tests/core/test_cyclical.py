@@ -61,7 +61,7 @@ def test_law_of_the_sampling_stage():
     cross are large ones, and the variance within a mode is 1.06, since the last steps are too short to
     forget. Both are asserted, as the bias that the documentation states.
     """
-    schedule, cycles, chains = Cyclical(1.8, 100, 0.8), 40, 200
+    schedule, cycles, chains = Cyclical(1.8, 100, 0.8), 40, 100
     collected = [83, 87, 91, 95, 99]  # every fourth of the steps 80 to 99
     x = np.linspace(-13, 13, 601)
     weights = grid_law(two_modes(5.0), schedule, collected, x)
@@ -79,6 +79,7 @@ def test_law_of_the_sampling_stage():
     assert stuck.position.max() < 0
 
 
+@pytest.mark.slow  # the law of the sampling stage is in CI
 def test_no_bias_where_each_step_is_tested():
     schedule = Cyclical(1.2, 10, 0.5)
     sampler = GMC(gd.estimators.Full(two_modes(2.5)), FLAT, schedule, num_steps=3)

@@ -47,7 +47,7 @@ def rows_of(scheme, key, counts, axes=()):
 
 
 @pytest.mark.parametrize("scheme", ["rows", "blocks", "epochs"])
-@pytest.mark.parametrize("axes", [(), (2,)])
+@pytest.mark.parametrize("axes", [pytest.param((), marks=pytest.mark.slow), (2,)])
 def test_every_row_is_equally_likely(scheme, axes):
     keys = jax.random.split(KEY, 2000)
     rows = np.asarray(jax.vmap(lambda key: _first(scheme, key, axes))(keys)).reshape(-1, B)
@@ -89,7 +89,7 @@ def test_blocks_are_independent_and_fixed_neighbours():
     assert_means(shared.reshape(50, -1), B * B / N)
 
 
-@pytest.mark.parametrize("axes", [(), (3,)])
+@pytest.mark.parametrize("axes", [(), pytest.param((3,), marks=pytest.mark.slow)])
 def test_an_epoch_holds_no_row_twice_and_the_next_is_cut_anew(axes):
     steps = N // B if axes == () else 1
     epochs = rows_of("epochs", KEY, jnp.arange(40 * steps), axes).reshape(40, -1)
@@ -152,7 +152,10 @@ def block_variance():
     return N**2 * windows.var()
 
 
-@pytest.mark.parametrize("scheme", ["rows", "blocks"])
+# SAGA, whose rows have numbers, has the law in CI.
+@pytest.mark.parametrize(
+    "scheme", [pytest.param("rows", marks=pytest.mark.slow), pytest.param("blocks", marks=pytest.mark.slow)]
+)
 def test_law_with_the_schemes_own_noise_subtracted(scheme):
     # V of rows is the textbook's; V of blocks is that of the shuffled order's windows.
     variance = {"rows": PLAIN, "blocks": block_variance()}[scheme]
@@ -276,7 +279,7 @@ def sources(tmp_path):
     "kind",
     [
         "host",
-        "rows",
+        pytest.param("rows", marks=pytest.mark.slow),
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("iterator", "loader", "blocks", "epochs")),
     ],
 )
@@ -360,7 +363,7 @@ def test_blocks_need_an_estimator_that_knows_of_them():
         gd.sample(KEY, make(replacement=True), DATA, batch_size=2, batches="blocks", num_draws=1)
 
 
-@pytest.mark.parametrize("batches", ["rows", "blocks"])
+@pytest.mark.parametrize("batches", ["rows", pytest.param("blocks", marks=pytest.mark.slow)])
 def test_saga_gets_the_numbers_of_its_rows(batches):
     estimator = SAGA(log_likelihood, log_prior, DATA, "scalar-fisher", replacement=False)
     sampler = SGGMC(estimator, Euclidean(1), 0.05, friction=20.0)

@@ -30,7 +30,15 @@ def test_configurational_temperature_on_flat_space():
     assert t == pytest.approx(1.4, rel=4 * np.sqrt(2 / 300_000))
 
 
-@pytest.mark.parametrize("manifold", [Stiefel(4, 2), Orthogonal(3), SpecialOrthogonal(3)], ids=repr)
+@pytest.mark.parametrize(
+    "manifold",
+    [
+        Stiefel(4, 2),
+        pytest.param(Orthogonal(3), marks=pytest.mark.slow),
+        pytest.param(SpecialOrthogonal(3), marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
 def test_configurational_temperature_on_frames(manifold):
     # Uniform frames, drawn again with the weights of a matrix von Mises-Fisher law at two temperatures.
     number = 200_000

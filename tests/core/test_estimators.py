@@ -11,6 +11,7 @@ from cases import KEY
 from geodrift.estimators import SAGA, SVRG, ControlVariate, Full, Minibatch, Rows, find_mode, noise_ratio
 from geodrift.manifolds import Euclidean, Product, Sphere
 from geodrift.samplers import SGGMC
+from law_checks import some_of
 
 N, B = 5, 3
 DATA = {"y": jnp.asarray(np.random.default_rng(1).normal(size=(N, 3))), "w": jnp.arange(1.0, N + 1)}
@@ -78,7 +79,9 @@ def evaluate(estimator, start, position):
     return jax.vmap(one)(jnp.array(batches(estimator.replacement)))
 
 
-kinds = pytest.mark.parametrize("kind", ["minibatch", "fixed centre", "start as centre", "SVRG", "SAGA"])
+KINDS = ["minibatch", "fixed centre", "start as centre", "SVRG", "SAGA"]
+kinds = pytest.mark.parametrize("kind", KINDS)
+few_kinds = pytest.mark.parametrize("kind", some_of(KINDS, {"SVRG", "SAGA"}))
 replacements = pytest.mark.parametrize("replacement", [True, pytest.param(False, marks=pytest.mark.slow)])
 
 
@@ -91,7 +94,7 @@ def test_unbiased_over_all_minibatches(kind, replacement):
     assert np.std(gradients, axis=0).min() > 0.1
 
 
-@kinds
+@few_kinds
 @replacements
 def test_fisher_variance_is_unbiased_over_all_minibatches(kind, replacement):
     sphere = Sphere(3)
@@ -202,7 +205,15 @@ def test_given_variance_is_passed_on():
 
 
 @kinds
-@pytest.mark.parametrize("form", [7.0, jnp.array([1.0, 2.0, 3.0]), jnp.eye(3), "scalar-fisher"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(7.0, marks=pytest.mark.slow),
+        pytest.param(jnp.array([1.0, 2.0, 3.0]), marks=pytest.mark.slow),
+        pytest.param(jnp.eye(3), marks=pytest.mark.slow),
+        "scalar-fisher",
+    ],
+)
 def test_all_data_has_no_noise(kind, form):
     estimator = make(kind, True, form).on_all_data().on(Sphere(3))
     prepared, _ = estimator.prepare(KEY, estimator.init(KEY, X), X, batch_of(estimator, jnp.arange(N)))

@@ -47,7 +47,8 @@ def kernel_law(edges, mean, scale, fold=False):
 # --- N(0, 1): E x^2 = 1 / (1 - h/2)
 
 
-@pytest.mark.parametrize("h", [pytest.param(0.2, marks=pytest.mark.slow), 0.1])
+@pytest.mark.slow  # `test_step_halving` has this variance in CI
+@pytest.mark.parametrize("h", [0.2, 0.1])
 def test_sgld_on_a_normal_law(h):
     draws = draw(SGLD(NORMAL, FLAT, h), jnp.zeros(10), num_draws=300, num_warmup=60, num_chains=100, thin=2)
     assert_means(draws**2, np.full(10, 1 / (1 - h / 2)), comparisons=20)
@@ -78,7 +79,7 @@ PRECONDITIONER = jnp.array([[1.0, 0.4, 0.0], [0.4, 0.7, 0.1], [0.0, 0.1, 0.4]])
 @pytest.mark.parametrize(
     ("kind", "form"),
     [
-        ("exact", "none"),
+        pytest.param("exact", "none", marks=pytest.mark.slow),
         pytest.param("ignored", "none", marks=pytest.mark.slow),
         pytest.param("diagonal-fisher", "none", marks=pytest.mark.slow),
         ("exact", "matrix"),
@@ -150,6 +151,7 @@ def test_the_recipe_needs_its_divergence():
         assert abs(2 * wrong[2] - wrong[1]) > 0.01
 
 
+@pytest.mark.slow  # `test_one_step_is_that_of_the_recipe` has its steps in CI
 @pytest.mark.parametrize(
     "kind",
     [
@@ -217,7 +219,8 @@ def test_langevin_on_a_dense_metric_is_of_first_order():
     assert np.all(error[0.05] < 0.04)
 
 
-@pytest.mark.parametrize("h", [pytest.param(0.2, marks=pytest.mark.slow), 1.0])
+@pytest.mark.slow  # its Metropolis step is exact on the charts of the simplex in CI
+@pytest.mark.parametrize("h", [0.2, 1.0])
 def test_metropolis_on_a_dense_metric_is_exact(h):
     sampler = RMLD(Full(banana), FLAT, h, metrics.Dense(banana_information))
     options = {"num_draws": 400, "num_warmup": 60, "num_chains": 150, "thin": 2}
@@ -268,21 +271,23 @@ def test_metropolis_on_the_charts_of_the_simplex_is_exact(name):
     assert_means(dirichlet_moments(pi), dirichlet_exact(np.asarray(alpha + counts)), comparisons=24)
 
 
-def test_gammas_on_the_posterior_from_minibatches():
+@pytest.mark.parametrize(
+    ("variance", "share"), [pytest.param(None, 1.0, marks=pytest.mark.slow), ("diagonal-fisher", 0.0)]
+)
+def test_gammas_on_the_posterior_from_minibatches(variance, share):
     # The drift is linear: E theta = a and Var theta = (2 h a + h^2 Var n_hat) / (2h - h^2), whatever the
     # noise; with V measured and subtracted the last term goes.
     h, size = 0.05, 4
     prior = lambda x: EXPANDED.log_prior(x, ALPHA + 6)  # noqa: E731 - away from the mirror
-    for variance, share in ((None, 1.0), ("diagonal-fisher", 0.0)):
-        estimator = Minibatch(lambda x, z: jnp.log(x)[z], prior, 7, variance)
-        sampler = SGRLD(estimator, FLAT, h, EXPANDED)
-        options = {"num_draws": 200, "num_warmup": 150, "num_chains": 150, "thin": 5}
-        draws = draw(sampler, jnp.asarray(POSTERIOR + 6), data=OBSERVED, batch_size=size, **options)
-        a, p = POSTERIOR + 6, np.asarray(COUNTS) / 7
-        noise = 49 / size * p * (1 - p)
-        expected = (2 * h * a + share * h * h * noise) / (2 * h - h * h)
-        moments = np.concatenate([draws, (draws - a) ** 2], axis=-1)
-        assert_means(moments, np.concatenate([a, expected]), comparisons=12)
+    estimator = Minibatch(lambda x, z: jnp.log(x)[z], prior, 7, variance)
+    sampler = SGRLD(estimator, FLAT, h, EXPANDED)
+    options = {"num_draws": 200, "num_warmup": 150, "num_chains": 150, "thin": 5}
+    draws = draw(sampler, jnp.asarray(POSTERIOR + 6), data=OBSERVED, batch_size=size, **options)
+    a, p = POSTERIOR + 6, np.asarray(COUNTS) / 7
+    noise = 49 / size * p * (1 - p)
+    expected = (2 * h * a + share * h * h * noise) / (2 * h - h * h)
+    moments = np.concatenate([draws, (draws - a) ** 2], axis=-1)
+    assert_means(moments, np.concatenate([a, expected]), comparisons=12)
 
 
 @pytest.mark.slow
@@ -310,6 +315,7 @@ def test_expanded_mean_posterior_from_minibatches(form):
     assert np.all(error[0.02] < 0.003)
 
 
+@pytest.mark.slow  # `test_one_step_on_a_tree_of_positions` has several rows in CI
 def test_topics_move_independently():
     # A position [topic, word]: each row has the law of its own posterior.
     counts = jnp.array([[3.0, 0.0, 4.0], [9.0, 5.0, 1.0]])

@@ -28,6 +28,7 @@ from geodrift.manifolds import (
     Stiefel,
     Torus,
 )
+from law_checks import some_of
 
 KEY = jax.random.key(11)
 CHAINS, DRAWS = 4, 4000
@@ -82,9 +83,8 @@ def test_a_shift_of_the_narrowest_direction():
     assert any("mean" in told for told in found.warnings)
 
 
-@pytest.mark.parametrize(
-    "concentration", [*(pytest.param(c, marks=pytest.mark.slow) for c in (0.5, 5.0)), 100.0]
-)
+@pytest.mark.slow  # frames and the faces of a simplex are curved and bent in CI
+@pytest.mark.parametrize("concentration", [0.5, 5.0, 100.0])
 def test_von_mises_fisher(concentration):
     mu = jnp.array([0.6, 0.0, 0.8, 0.0])
 
@@ -121,7 +121,7 @@ def gamma_density(x):
     return jnp.sum((ALPHA - 1) * jnp.log(x) - jnp.array([2.0, 1.0, 0.1]) * x)
 
 
-@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("shape", [pytest.param((), marks=pytest.mark.slow), (2,)])
 def test_a_dirichlet_law_up_to_the_faces(shape):
     draws = many(lambda key: jax.random.dirichlet(key, ALPHA, shape))
     assert_passes(checked(Simplex(3), dirichlet_density, draws))
@@ -202,7 +202,7 @@ def exact_draws(region):
     return jnp.asarray(np.concatenate(found)[: CHAINS * DRAWS].reshape(CHAINS, DRAWS, n), jnp.float32)
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", some_of(REGIONS, {"half-spaces"}))
 def test_exact_draws_within_walls_pass(region):
     manifold, density = REGIONS[region]
     assert_passes(checked(manifold, density, exact_draws(region)))

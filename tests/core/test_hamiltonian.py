@@ -37,14 +37,8 @@ def banana_moments(draws):
 BANANA_MOMENTS = np.array([0, -0.9327961391, 1.0688154437, 2.5, 0.1473520967, 0.3394083868])
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "HMC",
-        "HMC without settings",
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("RMHMC", "RMHMC without settings")),
-    ],
-)
+@pytest.mark.slow  # `test_laws` has a Gaussian, `test_no_settings` the run without settings, in CI
+@pytest.mark.parametrize("kind", ["HMC", "HMC without settings", "RMHMC", "RMHMC without settings"])
 def test_banana(kind):
     sampler = {
         "HMC": HMC(BANANA, FLAT, 0.25, num_steps=8, mass=jnp.array([1.0, 4.0])),

@@ -13,7 +13,7 @@ from geodrift.integrators import COMPOSITIONS, Composition, Phase, drift, fricti
 from geodrift.integrators._friction import friction_basis
 from geodrift.integrators._noise_subtraction import inject
 from geodrift.manifolds import Euclidean, Product, Sphere
-from law_checks import assert_means
+from law_checks import assert_means, some_of
 
 FIELD = ["ABOBA", "BAOAB", "OBABO"]
 ALL = [*FIELD, "liu"]
@@ -80,7 +80,7 @@ def bias(*args, **kwargs):
     return np.max(np.abs(stationary(*args, **kwargs)[:2, :2] - exact))
 
 
-@pytest.mark.parametrize("friction", FRICTION)
+@pytest.mark.parametrize("friction", some_of(FRICTION, {"matrix"}))
 @pytest.mark.parametrize("name", ALL)
 def test_second_order_with_exact_gradients(name, friction):
     biases = [bias(name, FRICTION[friction], h) for h in (0.1, 0.05, 0.025)]
@@ -93,7 +93,14 @@ def test_second_order_with_exact_gradients(name, friction):
     np.testing.assert_allclose(np.divide(biases[:-1], biases[1:]), 4, rtol=0.02)
 
 
-@pytest.mark.parametrize("variance", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "variance",
+    [
+        pytest.param("scalar", marks=pytest.mark.slow),
+        pytest.param("diagonal", marks=pytest.mark.slow),
+        "matrix",
+    ],
+)
 @pytest.mark.parametrize("friction", FRICTION)
 @pytest.mark.parametrize("name", ALL)
 def test_subtracting_v_restores_second_order(name, friction, variance):
@@ -126,7 +133,14 @@ def test_in_a_block_subtraction_is_exact_in_law(name, variance):
         )
 
 
-@pytest.mark.parametrize("variance", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "variance",
+    [
+        pytest.param("scalar", marks=pytest.mark.slow),
+        pytest.param("diagonal", marks=pytest.mark.slow),
+        "matrix",
+    ],
+)
 @pytest.mark.parametrize("friction", FRICTION)
 @pytest.mark.parametrize("name", FIELD)
 def test_subtraction_leaves_positions_right_where_forces_are_weak(name, friction, variance):
@@ -176,7 +190,9 @@ def sphere_point():
 C4 = jnp.array([[1.0, 0.4, 0.0, 0.1], [0.4, 2.0, 0.3, 0.0], [0.0, 0.3, 0.7, 0.0], [0.1, 0.0, 0.0, 3.0]])
 
 
-@pytest.mark.parametrize("friction", [jnp.asarray(0.8), C4], ids=["scalar", "matrix"])
+@pytest.mark.parametrize(
+    "friction", [pytest.param(jnp.asarray(0.8), marks=pytest.mark.slow), C4], ids=["scalar", "matrix"]
+)
 def test_ornstein_uhlenbeck_on_the_sphere(friction):
     x, v = sphere_point()
     t = 0.6
@@ -194,9 +210,14 @@ def test_ornstein_uhlenbeck_on_the_sphere(friction):
         assert np.max(np.abs(centred @ np.asarray(x[i]))) < 1e-13
 
 
-@pytest.mark.parametrize("composition", ["ABOBA", "BAOAB", "liu"])
-@pytest.mark.parametrize("friction", [jnp.asarray(0.8), C4], ids=["scalar", "matrix"])
-@pytest.mark.parametrize("form", ["scalar", "diagonal", "matrix"])
+@pytest.mark.parametrize(
+    "composition",
+    ["ABOBA", pytest.param("BAOAB", marks=pytest.mark.slow), pytest.param("liu", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(
+    "friction", [pytest.param(jnp.asarray(0.8), marks=pytest.mark.slow), C4], ids=["scalar", "matrix"]
+)
+@pytest.mark.parametrize("form", ["scalar", pytest.param("diagonal", marks=pytest.mark.slow), "matrix"])
 def test_injected_noise_on_the_sphere_has_the_stated_covariance(composition, friction, form):
     x, _ = sphere_point()
     h, subtraction = 0.3, COMPOSITIONS[composition].subtraction

@@ -9,9 +9,12 @@ from scipy import special
 import geodrift as gd
 from cases import FLAT_SAMPLERS, KEY, MANIFOLD_SAMPLERS
 from geodrift.manifolds import Euclidean, Product, Simplex, Sphere, SphericalSimplex
-from law_checks import assert_means, mean_and_error
+from law_checks import assert_means, mean_and_error, some
 
 DATA_SIZE, BATCH = 200, 50
+# Of every sampler one; its compositions and thermostats have tests of their steps in CI.
+ON_THE_SPHERE = {"GMC", "SGGMC", "GSGNHT leaf"}
+FLAT = {"HMC", "RMHMC", "RMLD", "SGHMC", "SGNHT", "SGRHMC"}
 ALPHA = jnp.array([0.7, 1.5, 3.0])
 
 
@@ -56,7 +59,7 @@ def posterior_draws(make, d, noise_variance, *, chains, draws, warmup, replaceme
     return result.position @ mu, temperature
 
 
-@pytest.mark.parametrize("case", MANIFOLD_SAMPLERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(MANIFOLD_SAMPLERS, ON_THE_SPHERE))
 def test_every_sampler_on_the_sphere(case):
     mu, concentration = jnp.array([0.0, 0.6, 0.8]), 2.0
     sampler = case.make(gd.estimators.Full(lambda x: concentration * mu @ x), Sphere(3), 0.2)
@@ -70,7 +73,7 @@ def test_every_sampler_on_the_sphere(case):
     )
 
 
-@pytest.mark.parametrize("case", FLAT_SAMPLERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(FLAT_SAMPLERS, FLAT))
 def test_every_flat_sampler_on_a_correlated_gaussian(case):
     precision = jnp.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.5]])
     mean = jnp.array([0.5, -1.0, 0.0])
@@ -85,6 +88,7 @@ def test_every_flat_sampler_on_a_correlated_gaussian(case):
     assert_means(products, covariance, slack=0.015, comparisons=comparisons)
 
 
+@pytest.mark.slow  # `test_tuning` has a lifted Dirichlet law, `test_manifold_laws` this sampler in CI
 @pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
 def test_dirichlet_by_gmc(form):
     def log_density(theta):
@@ -103,6 +107,7 @@ def test_dirichlet_by_gmc(form):
     assert_means(theta**2, alpha * (alpha + 1) / (total * (total + 1)), comparisons=12)
 
 
+@pytest.mark.slow  # `test_gradient_check` has the mean of such a tilt in CI
 def test_dirichlet_by_sggmc_with_reflection():
     # The uniform law under friction and noise, and a linear tilt against quadrature.
     tilt = jnp.array([2.0, 0.0, -1.0])
@@ -116,6 +121,7 @@ def test_dirichlet_by_sggmc_with_reflection():
     assert_means(draws, weight @ theta / weight.sum(), slack=0.002)
 
 
+@pytest.mark.slow  # `test_dimension_counts_batch_axes` is in CI
 @pytest.mark.parametrize("thermostat", ["global", pytest.param("leaf", marks=pytest.mark.slow)])
 def test_thermostat_counts_the_dimension_of_a_batched_leaf(thermostat):
     # Counting 15 or 2 dimensions where there are 10 sets a temperature of 1.5 or 0.2.

@@ -98,6 +98,7 @@ def test_minibatches_of_two_units(estimator):
 START = {"a": jnp.eye(3)[0], "b": jnp.zeros(2)}
 
 
+@pytest.mark.slow  # that others get the units they need is in CI
 def test_leaves_that_are_alike_keep_their_units():
     target = Full(lambda p: 5 * p["a"][0] - 2 * jnp.sum(p["b"] ** 2))
     assert tune(KEY, sampler_of(SGGMC, target, BOTH), initial=START).units is None
@@ -110,6 +111,7 @@ def test_leaves_with_a_noise_in_numbers_keep_their_units():
     assert found.units is None
 
 
+@pytest.mark.slow  # `test_tuning` keeps the choice with the run in CI
 def test_the_units_are_kept_with_the_run(tmp_path):
     target = Full(lambda p: 5 * p["a"][0] - 0.5 * jnp.sum((p["b"] / 100) ** 2))
     sampler = sampler_of(SGGMC, target, BOTH)

@@ -206,6 +206,7 @@ def test_mirrors():
     np.testing.assert_array_equal(metrics.ExpandedNatural().reflect(x)[0], x)
 
 
+@pytest.mark.slow  # samplers with metrics keep it in CI
 def test_float32_is_kept():
     for name in ("diagonal", "constant matrix", "reduced mean", "expanded mean"):
         metric, x = CASES[name]

@@ -44,7 +44,7 @@ def assert_right(values, mean, covariance, error=5.0):
 
 
 @pytest.mark.parametrize("rotated", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize(("dim", "widest"), [(2, 1e3), (30, 1e3)])
+@pytest.mark.parametrize(("dim", "widest"), [pytest.param(2, 1e3, marks=pytest.mark.slow), (30, 1e3)])
 def test_a_normal_of_any_scales(dim, widest, rotated):
     factor, mean, covariance = normal(dim, widest, rotated)
     factor, center = jnp.asarray(factor, jnp.float32), jnp.asarray(mean, jnp.float32)
@@ -100,6 +100,7 @@ def log_density_of_shares(z):
     return -2.5 * jnp.log(a + b) + z[0] + z[1] + jnp.sum(of_groups + of_counts)
 
 
+@pytest.mark.slow  # that a mode without mass keeps no chain is in CI
 def test_no_climb_arrives_among_bumps():
     """Of many, as whether a bump looks like a mode is a matter of the last digits."""
     target = gd.estimators.Full(log_density_of_shares)

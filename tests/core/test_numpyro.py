@@ -142,10 +142,12 @@ def run(target, batch_size=30, initial=None, **settings):
 @pytest.mark.parametrize(
     ("law", "inside"),
     [
-        (lambda: dist.Uniform(0.0, jnp.array(3.0)), lambda x: (x > 0) & (x < 3)),
+        pytest.param(
+            lambda: dist.Uniform(0.0, jnp.array(3.0)), lambda x: (x > 0) & (x < 3), marks=pytest.mark.slow
+        ),
         (lambda: dist.Uniform(jnp.zeros(2), jnp.array([2.0, 5.0])).to_event(1), lambda x: x > 0),
         (lambda: dist.TruncatedNormal(0.0, 1.0, low=jnp.zeros(3)), lambda x: x > 0),
-        (lambda: dist.Pareto(jnp.array(1.5), 3.0), lambda x: x > 1.5),
+        pytest.param(lambda: dist.Pareto(jnp.array(1.5), 3.0), lambda x: x > 1.5, marks=pytest.mark.slow),
     ],
     ids=["scalar", "vector", "truncated", "below"],
 )
@@ -178,6 +180,7 @@ def test_normal_mean_with_known_variance():
     assert_means(np.stack([z, z**2], axis=-1), np.array([0.0, 1.0]), slack=0.02)
 
 
+@pytest.mark.slow  # that the density is NumPyro's, with its Jacobian, is in CI
 def test_gamma_rate_on_the_half_line():
     # Exponential data under a gamma prior: the posterior is a gamma. The Jacobian of the bijection counts.
     y = jax.random.exponential(KEY, (20,)) / 2

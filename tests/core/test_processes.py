@@ -120,7 +120,7 @@ def gamma_uniforms(log_draws, shape):
 TINY = [1e-4, 1e-3, 0.01, 0.05, 0.1, 1.0, 3.0]
 
 
-@pytest.mark.parametrize("backend", ["host", "float64", "float32"])
+@pytest.mark.parametrize("backend", ["host", pytest.param("float64", marks=pytest.mark.slow), "float32"])
 def test_gamma_law_from_zero_for_tiny_shapes(backend):
     # No state absorbs: from theta = 0 the move is (1 - e^-h) Gamma(a), in logs to 1e-30000 and beyond.
     h, shapes = 0.2, np.array(TINY)[:, None]
@@ -148,6 +148,7 @@ def moments(log_draws):
     return (mean, x.std() / len(x) ** 0.5), (variance, variance * np.sqrt((kurtosis - 1) / len(x)))
 
 
+@pytest.mark.slow  # the law of its moves is in CI
 def test_host_move_has_the_moments_of_the_process():
     # Sharper than a distribution function where a shape is off by a little.
     h, bound = 0.3, z_bound(2 * len(GRID))

@@ -49,7 +49,7 @@ def make(case, step_size=0.1):
 
 samplers = pytest.mark.parametrize("case", SAMPLERS, ids=lambda case: case.name)
 # The driver is the same for all; each kind of state once, and the rest in the slow suite.
-_FEW = ("SGGMC L=3", "GSGNHT leaf", "GMC", "SGRHMC", "SGLD", "PreconditionedSGLD")
+_FEW = ("SGGMC L=3", "GSGNHT leaf", "PreconditionedSGLD")
 few_samplers = pytest.mark.parametrize("case", some(SAMPLERS, _FEW))
 
 
@@ -83,7 +83,9 @@ class Counted(NamedTuple):
     count: Any
 
 
-@pytest.mark.parametrize("wrap", [lambda x: {"count": x}, Counted], ids=["dict", "attribute"])
+@pytest.mark.parametrize(
+    "wrap", [lambda x: {"count": x}, pytest.param(Counted, marks=pytest.mark.slow)], ids=["dict", "attribute"]
+)
 def test_a_part_of_the_position_may_be_called_count(wrap):
     def run(position, density, likelihood):
         estimator = gd.estimators.ControlVariate(likelihood, density, DATA, noise_variance="diagonal-fisher")
@@ -528,19 +530,24 @@ def test_memory_is_that_of_the_draws(monkeypatch):
 
 
 def seconds_of(code):
-    """Of the processor, the least of three processes: on a busy machine those of the wall say nothing."""
-    times = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times), done.stdout.strip()
+    """Of the processor, which says more than the wall on a busy machine; and what the process prints."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout.strip()
 
 
 def test_import_is_quick_and_lazy():
     late = "{'numba', 'sklearn', 'zarr', 'arviz_stats'}"
-    seconds, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
-    assert loaded == "[]"
-    # On a slow processor what it cannot do without takes as long.
-    assert seconds < 2 or seconds < 2 * seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0]
+    seconds, least = [], []
+    for _ in range(3):
+        taken, loaded = seconds_of(f"import sys, geodrift; print(sorted({late} & set(sys.modules)))")
+        assert loaded == "[]"
+        seconds.append(taken)
+        if min(seconds) < 2:
+            return
+        # On a slow processor what it cannot do without takes as long. One start tells where it is clear.
+        least.append(seconds_of("import jax, equinox, jaxtyping, scipy.linalg")[0])
+        if min(seconds) < 1.5 * min(least):
+            return
+    assert min(seconds) < 2 * min(least)

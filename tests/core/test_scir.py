@@ -133,6 +133,7 @@ def rows_of_data(rng, rows, batch_size):
     return np.asarray(DATA)[rng.integers(N, size=(batch_size, rows))]
 
 
+@pytest.mark.slow  # SCIR under the driver is in CI
 def test_host_scir_has_the_law_of_scir():
     rows, n, h, steps = 60, 20, 0.4, 400
     sampler, rng = HostSCIR(MinibatchSum(one_hot, ALPHA, N), h), np.random.default_rng(4)

@@ -15,7 +15,7 @@ from geodrift.integrators import COMPOSITIONS, Phase, integrate
 from geodrift.manifolds import Euclidean, Sphere
 from geodrift.metrics import Constant, Dense, Diagonal, ExpandedMean
 from geodrift.samplers import SGHMC, SGNHT, SGRHMC
-from law_checks import assert_means
+from law_checks import assert_means, some_of
 from noisy import Noisy
 
 
@@ -117,7 +117,7 @@ def increments(make, h, keys):
     return jax.jit(jax.vmap(lambda key: flat(sampler.step(key, state)[0]) - start))(keys), start
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", some_of(RECIPES, {"SGHMC", "SGNHT coordinate", "SGRHMC dense"}))
 def test_a_small_step_is_the_recipe(name):
     """Drift ``-(D + Q) grad H + Gamma`` and covariance ``2 D h``, against dense matrices and autodiff."""
     make, d_and_q, stiffness = RECIPES[name]
@@ -227,6 +227,7 @@ def test_thermostat_leaves_positions_right_whatever_share_of_the_noise_is_of_the
     assert_means((draws.position**2).mean(axis=2, keepdims=True), np.ones(1), slack=0.01)
 
 
+@pytest.mark.slow  # `test_told_runs` is in CI
 @pytest.mark.parametrize("states", [True, False], ids=["V subtracted", "V absorbed"])
 def test_the_kinetic_temperature_is_that_of_the_positions_and_nobody_is_warned_of_it(states, recwarn):
     # Above 128 numbers no gradients speak for the draws. After the kick velocities have 1.3.
@@ -324,8 +325,17 @@ class _Scripted(SGRHMC):
         return variance, jnp.zeros((), bool)  # what one_step gave
 
 
-@pytest.mark.parametrize("metric", ["diagonal", "not known to be diagonal", "constant"])
-@pytest.mark.parametrize(("composition", "order"), [("ABOBA", 2), ("ma", 1)])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        pytest.param("diagonal", marks=pytest.mark.slow),
+        "not known to be diagonal",
+        pytest.param("constant", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(
+    ("composition", "order"), [("ABOBA", 2), pytest.param("ma", 1, marks=pytest.mark.slow)]
+)
 @pytest.mark.usefixtures("unchecked_types")
 def test_order_of_sgrhmc(composition, order, metric):
     """One step from the exact law N(0, 1) x N(0, 1) changes its moments by a multiple of h^(order + 1).

@@ -42,6 +42,7 @@ def test_threads_spin_briefly_unless_told_otherwise(variables: dict, spin: str, 
     assert environment == left
 
 
+@pytest.mark.slow  # what else a user has chosen is kept likewise
 def test_a_wait_policy_is_kept() -> None:
     _, settings = run(OMP_WAIT_POLICY="PASSIVE")
     assert "GOMP_SPINCOUNT = '0'" in settings

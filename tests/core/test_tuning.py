@@ -72,8 +72,10 @@ def linear(x, y):
     return y @ x
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("stated", [None, "scalar-fisher", "diagonal-fisher"])
+@pytest.mark.parametrize("replacement", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.parametrize(
+    "stated", [None, pytest.param("scalar-fisher", marks=pytest.mark.slow), "diagonal-fisher"]
+)
 def test_noise_is_the_covariance_of_the_gradient(stated, replacement):
     batch = 5000
     estimator = gd.estimators.Minibatch(linear, lambda x: 0.0, ROWS, stated, replacement=replacement)
@@ -141,6 +143,7 @@ def make(kind, estimator, manifold, num_steps=1):
     return kind(estimator, manifold, step_size=None, num_steps=num_steps)
 
 
+@pytest.mark.slow  # `test_leaf_units` has scales of any width in CI
 @pytest.mark.parametrize(
     ("kind", "num_steps"),
     [
@@ -236,7 +239,7 @@ def test_trajectories_on_a_sphere(capsys):
     assert f"num_steps {draws.tuned.num_steps}; acceptance" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", ["flat", "lifted"])
+@pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
 def test_dirichlet(form):
     # At the walls the force is (alpha - 1)/theta, or (2 alpha - 1)/x lifted. Where its square has no mean, no
     # step size is small enough: the bias falls with its root.

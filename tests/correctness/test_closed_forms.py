@@ -51,7 +51,9 @@ def test_the_step_has_the_covariance_of_the_scheme(case, noise):
 
 
 @pytest.mark.parametrize("scheme", ORDERS)
-@pytest.mark.parametrize("column", [0, 1], ids=["exact gradient", "noise subtracted"])
+@pytest.mark.parametrize(
+    "column", [pytest.param(0, marks=pytest.mark.slow), 1], ids=["exact gradient", "noise subtracted"]
+)
 def test_the_schemes_have_the_order_of_theory(scheme, column):
     exact, noise, order = np.linalg.inv(PRECISION), [None, NOISE][column], ORDERS[scheme][column]
     biases = [

@@ -23,10 +23,13 @@ def of_chain(corpus, team=None, steps=STEPS, restored=None, **settings):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"cluster_groups": 8, "store_assignments": True},
-        {"cluster_groups": 3, "batch_size": 250, "cluster_word_prior": 0.05, "concentration": 200.0},
+        pytest.param({"cluster_groups": 8, "store_assignments": True}, marks=pytest.mark.slow),
+        pytest.param(
+            {"cluster_groups": 3, "batch_size": 250, "cluster_word_prior": 0.05, "concentration": 200.0},
+            marks=pytest.mark.slow,
+        ),
         {"cluster_groups": 8, "n_clusters": 20, "batch_size": 250},
-        {"cluster_groups": 1},
+        pytest.param({"cluster_groups": 1}, marks=pytest.mark.slow),
     ],
 )
 def test_any_number_of_processes_has_the_bits_of_one(settings):

@@ -50,8 +50,17 @@ def what_travels(request, monkeypatch):
     monkeypatch.setattr(distributed_sampler, "WORTH_TRAVEL", travel)
 
 
+# In CI of three, among which eight parts are not shared out evenly.
 @pytest.mark.usefixtures("what_travels")
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        pytest.param(2, marks=pytest.mark.slow),
+        3,
+        pytest.param(4, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     ("parts", "settings", "lists_from"),
     [

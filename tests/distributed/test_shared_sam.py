@@ -21,7 +21,7 @@ def of_chain(corpus, team=None, **settings):
 @pytest.mark.parametrize(
     ("size", "settings"),
     [
-        (3, {}),
+        pytest.param(3, {}, marks=pytest.mark.slow),
         (2, {"latents": "fresh", "batch_size": 3}),
         pytest.param(2, {"method": "gmc-gibbs"}, marks=pytest.mark.slow),
     ],

@@ -45,7 +45,11 @@ def of_chain(rows, team=None, steps=STEPS, restored=None, **settings):
             {"cluster_groups": 3, "number_prior": "Dirichlet process", "weight_prior": 20.0},
             marks=pytest.mark.slow,
         ),
-        (False, {"cluster_groups": 8, "n_clusters": 20, "background": 5.0, "batch_size": 150}),
+        pytest.param(
+            False,
+            {"cluster_groups": 8, "n_clusters": 20, "background": 5.0, "batch_size": 150},
+            marks=pytest.mark.slow,
+        ),
         (True, {"cluster_groups": 4, "shared_concentration": True, "background": 5.0}),
     ],
 )

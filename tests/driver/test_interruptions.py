@@ -16,7 +16,6 @@ import runner
 import geodrift
 
 KINDS = tuple(runner.KINDS)
-kinds = pytest.mark.parametrize("kind", KINDS)
 # Either keeps its run in the same files: in CI one is tried.
 one_kind = pytest.mark.parametrize("kind", [pytest.param("host", marks=pytest.mark.slow), "compiled"])
 
@@ -67,18 +66,28 @@ def killed_in_the_midst(kind, run):
     return run
 
 
+class WhenAsked(dict):
+    """What is made of each kind when a test first asks for it: in CI only one is."""
+
+    def __init__(self, make, folder):
+        super().__init__()
+        self.make, self.folder = make, folder
+
+    def __missing__(self, kind):
+        self[kind] = self.make(kind, self.folder / kind)
+        return self[kind]
+
+
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """The draws of runs that nothing interrupts."""
-    folder = tmp_path_factory.mktemp("straight")
-    return {kind: finish(kind, folder / kind) for kind in KINDS}
+    return WhenAsked(finish, tmp_path_factory.mktemp("straight"))
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """Runs that were killed in their midst."""
-    folder = tmp_path_factory.mktemp("killed")
-    return {kind: killed_in_the_midst(kind, folder / kind) for kind in KINDS}
+    return WhenAsked(killed_in_the_midst, tmp_path_factory.mktemp("killed"))
 
 
 @pytest.fixture
@@ -163,7 +172,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(kind, run, straight, tmp_path):
     assert_same(finish(kind, run), straight[kind])
 
 
-@kinds
+@one_kind
 def test_a_run_that_was_killed_can_be_read_and_continued(kind, run, straight):
     stored = geodrift.load(run)
     if stored.num_draws:

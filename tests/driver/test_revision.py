@@ -89,11 +89,11 @@ def assert_draws_of_steps(run, fresh, total):
         np.testing.assert_array_equal(stored.draws["posterior"][name].values, values, err_msg=name)
 
 
-@pytest.mark.parametrize("of_a_state", [0.0, 0.2])
+@pytest.mark.parametrize("of_a_state", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize(
     ("later", "chains"),
     [
-        (2 / 3, 1),
+        pytest.param(2 / 3, 1, marks=pytest.mark.slow),
         (1.3, 2),
         *(pytest.param(*other, marks=pytest.mark.slow) for other in ((2 / 3, 2), (1.3, 1), (1.0, 1))),
     ],
@@ -156,9 +156,14 @@ def test_where_a_pilot_has_taken_all_but_a_second_the_end_alone_is_made_anew(clo
 
 
 @pytest.mark.parametrize(
-    "later", [0.7, *(pytest.param(pace, marks=pytest.mark.slow) for pace in (0.95, 1.05)), 1.5]
+    "later",
+    [
+        pytest.param(0.7, marks=pytest.mark.slow),
+        *(pytest.param(pace, marks=pytest.mark.slow) for pace in (0.95, 1.05)),
+        1.5,
+    ],
 )
-@pytest.mark.parametrize("seconds", [20.0, SECONDS])
+@pytest.mark.parametrize("seconds", [pytest.param(20.0, marks=pytest.mark.slow), SECONDS])
 def test_steps_that_change_their_pace_in_warm_up_change_the_end_alone(
     paced_run, quiet, clock, later, seconds
 ):
@@ -213,7 +218,9 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("chains", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
-    ("after", "known"), [(1, False), (500, True)], ids=["before a checkpoint", "after one"]
+    ("after", "known"),
+    [pytest.param(1, False, marks=pytest.mark.slow), (500, True)],
+    ids=["before a checkpoint", "after one"],
 )
 def test_a_run_killed_after_the_revision_goes_on_by_the_plan_of_its_checkpoint(
     paced_run, quiet, chains, after, known
@@ -243,7 +250,7 @@ def test_a_run_killed_after_the_revision_goes_on_by_the_plan_of_its_checkpoint(
     assert_draws_of_steps(run, fresh, result.steps)
 
 
-@pytest.mark.parametrize("at", [PILOT + 25, END * 2 // 3 + 50])
+@pytest.mark.parametrize("at", [pytest.param(PILOT + 25, marks=pytest.mark.slow), END * 2 // 3 + 50])
 def test_ctrl_c_before_the_revision_keeps_the_run_and_the_first_plan(paced_run, quiet, capfd, at):
     run, fresh = paced_run(later=2 / 3)
     (walk,) = fresh()

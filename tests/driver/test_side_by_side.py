@@ -174,13 +174,14 @@ def directions(sparse):
     return chain
 
 
+# Of two kinds in CI: they share what sets the threads.
 @pytest.mark.parametrize(
     ("make", "settings"),
     [
         (lda.Chain, lda.Settings(batch_size=50, n_topics=4)),
-        (hdp.Chain, hdp.Settings(batch_size=50)),
-        (dpm.Chain, dpm.Settings(batch_size=50)),
-        (sam.Chain, sam.Settings(batch_size=50, n_topics=4)),
+        pytest.param(hdp.Chain, hdp.Settings(batch_size=50), marks=pytest.mark.slow),
+        pytest.param(dpm.Chain, dpm.Settings(batch_size=50), marks=pytest.mark.slow),
+        pytest.param(sam.Chain, sam.Settings(batch_size=50, n_topics=4), marks=pytest.mark.slow),
         (directions(sparse=False), DirectionSettings(batch_size=50, n_clusters=5)),
         pytest.param(
             directions(sparse=True),

@@ -216,7 +216,7 @@ def test_questions_with_the_seed_of_a_run_share_no_stream_with_it(opened, case, 
     assert not of_transform & of_score
 
 
-@pytest.mark.parametrize("method", ["gibbs", "scir"])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("scir", marks=pytest.mark.slow)])
 def test_questions_with_the_seed_of_a_chain_of_lda_share_no_stream_with_it(opened, method):
     settings = lda.Settings(n_topics=3, method=method, batch_size=20)
     topics = topics_of(lda.Chain(MatrixCorpus(COUNTS), settings, seed=SEED))

@@ -108,7 +108,15 @@ def test_one_chain_shares_nothing_and_one_component_is_found():
 
 
 @pytest.mark.parametrize(
-    ("num_chains", "between"), [(1, 0.0), (2, 1.0), (4, 0.0), (4, 0.2), (4, 3.0), (8, 1.0)]
+    ("num_chains", "between"),
+    [
+        (1, 0.0),
+        pytest.param(2, 1.0, marks=pytest.mark.slow),
+        pytest.param(4, 0.0, marks=pytest.mark.slow),
+        pytest.param(4, 0.2, marks=pytest.mark.slow),
+        (4, 3.0),
+        (8, 1.0),
+    ],
 )
 def test_the_next_draw_of_the_next_chain_lies_in_the_interval_nine_times_in_ten(num_chains, between):
     """Chains' means scatter with ``between`` times the deviation of their draws."""

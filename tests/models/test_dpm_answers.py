@@ -217,7 +217,7 @@ def test_settings_that_do_not_go_together_are_refused(settings, message):
         DirichletProcessMixture(**settings).fit(np.eye(3))
 
 
-@pytest.mark.parametrize("method", ["gibbs", "scir"])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("scir", marks=pytest.mark.slow)])
 def test_rows_that_come_later_have_the_settings_of_their_call(method):
     rows, _ = three_groups(60, 2)
     model = DirichletProcessMixture(method=method, n_steps=30, n_chains=2, n_draws=5, random_state=1)

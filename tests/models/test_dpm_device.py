@@ -104,7 +104,13 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"batch_size": 64}, {"n_clusters": 5}, {"cluster_word_prior": 3.0}], ids=str
+    "settings",
+    [
+        {"batch_size": 64},
+        pytest.param({"n_clusters": 5}, marks=pytest.mark.slow),
+        pytest.param({"cluster_word_prior": 3.0}, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_counts_that_a_device_keeps_are_those_of_the_assignments(settings, device):
     rows, _ = clustered()
@@ -121,6 +127,7 @@ def test_counts_that_a_device_keeps_are_those_of_the_assignments(settings, devic
     np.testing.assert_array_equal(move.clusters.counts(np.arange(size)), counts)
 
 
+@pytest.mark.slow  # a chain of topics on a device is taken up in CI
 def test_a_chain_that_is_taken_up_goes_on_to_the_same_bits(monkeypatch):
     monkeypatch.setattr(_device, "in_jax", lambda: True)
     rows, _ = clustered()
@@ -149,6 +156,7 @@ def test_rows_that_no_device_has_room_for_are_drawn_alike(device, monkeypatch):
         np.testing.assert_array_equal(states[1][key], value, err_msg=key)
 
 
+@pytest.mark.slow  # counts that a device keeps, and its chains, are in CI
 @many_steps
 def test_an_estimator_finds_clusters_on_a_device(monkeypatch):
     monkeypatch.setattr(_device, "in_jax", lambda: True)

@@ -57,7 +57,7 @@ CASES = {
 QUICK = [
     pytest.param("all rows", None, ROWS, marks=pytest.mark.slow),
     pytest.param("all rows", 1.5, LONG, marks=pytest.mark.slow),
-    ("one row a step", 1.5, ROWS),
+    pytest.param("one row a step", 1.5, ROWS, marks=pytest.mark.slow),
     ("three clusters, one row a step", None, ROWS),
     pytest.param("scir", None, ROWS, marks=pytest.mark.slow),
 ]

@@ -29,6 +29,8 @@ each_model_of_counts = pytest.mark.parametrize(
 some_models_of_counts = pytest.mark.parametrize(
     "case", some([case for case in MODELS if case.reads == "counts"], {"lda"})
 )
+# The commands of the others have tests of their own in CI.
+some_models = pytest.mark.parametrize("case", some(MODELS, {"sam", "vmf"}))
 
 
 def config(case, **settings):
@@ -85,8 +87,8 @@ def test_seconds_and_the_steps_they_became_give_the_same_draws(case):
     assert next(iter(straight.values())).shape[1] >= len(plan.stored) > 0
 
 
-@each_model
-@pytest.mark.parametrize("first", [150, 200])
+@some_models
+@pytest.mark.parametrize("first", [pytest.param(150, marks=pytest.mark.slow), 200])
 def test_a_plan_made_anew_within_the_first_fifth_of_both_gives_the_draws_of_the_new_one(case, first):
     revised, straight = chain_of(case), chain_of(case)
     plans = [revised.shares.plan(total) for total in (first, 175)]
@@ -147,7 +149,7 @@ def options(case):
     return [f"--{told[name]}={value}" for name, value in typed.items()]
 
 
-@each_model
+@some_models
 def test_every_command_takes_the_model_s_runs(case, call, tmp_path):
     model, run, test = model_named(case.name), tmp_path / "run", tmp_path / "test.npz"
     sp.save_npz(tmp_path / "train.npz", documents(60, 0))

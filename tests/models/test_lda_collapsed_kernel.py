@@ -146,7 +146,7 @@ BOUND = z_bound(15 + 24)
 @pytest.mark.parametrize(
     ("num_topics", "form", "rate", "problems"),
     [
-        (3, "dense", 0.9, 400),
+        pytest.param(3, "dense", 0.9, 400, marks=pytest.mark.slow),
         pytest.param(40, "dense", 0.9, 400, marks=pytest.mark.slow),
         pytest.param(3, "sparse", 0.9, 400, marks=pytest.mark.slow),
         (40, "sparse", 0.9, 400),
@@ -162,7 +162,7 @@ def test_every_draw_has_its_conditional_law(num_topics, form, rate, problems):
     assert scores_of_draws(num_topics, form, rate, problems) < BOUND
 
 
-@pytest.mark.parametrize("num_topics", [3, 40])
+@pytest.mark.parametrize("num_topics", [pytest.param(3, marks=pytest.mark.slow), 40])
 def test_with_a_power_below_one_every_draw_has_that_of_its_conditional_law(num_topics):
     assert scores_of_draws(num_topics, "dense", 0.9, 200, power=0.6, law=0.6) < BOUND
     assert scores_of_draws(num_topics, "dense", 0.9, 60, power=0.6) > BOUND

@@ -45,7 +45,7 @@ def transform(theta, counts, s):
     return np.exp(log - s * theta)
 
 
-@pytest.mark.parametrize("kind", [UnnormalisedTopics, DeferredTopics])
+@pytest.mark.parametrize("kind", [pytest.param(UnnormalisedTopics, marks=pytest.mark.slow), DeferredTopics])
 def test_missed_moves_in_one_have_the_law_of_all_of_them(kind, monkeypatch):
     """Laplace transforms of words with counts at each step, at none, at one, and with two looks between."""
     monkeypatch.setattr(_deferred_topics, "WINDOW", 5)

@@ -68,7 +68,7 @@ def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatc
     """Minibatches of two of three documents; with larger priors in steps before those that are counted."""
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
     draws, steps, share = [], 260, 0.4 if annealed else 0.1
-    for number in range(24):
+    for number in range(12):
         chain = chain_of(problem.COUNTS, steps, number=number, n_topics=2, batch_size=2,
                          warm_up_fraction=share, **PRIORS)  # fmt: skip
         assert isinstance(chain.move, GibbsOnDevice)
@@ -180,7 +180,9 @@ def same_state(first, second):
 
 
 @pytest.mark.usefixtures("on_device")
-@pytest.mark.parametrize("cut", [2, 17, 33])
+@pytest.mark.parametrize(
+    "cut", [pytest.param(2, marks=pytest.mark.slow), 17, pytest.param(33, marks=pytest.mark.slow)]
+)
 def test_put_down_and_taken_up_is_bit_identical(cut):
     settings = {"n_topics": 5, "batch_size": 50, "learn_doc_topic_prior": "asymmetric"}
     whole, first = (chain_of(COUNTS, 40, **settings) for _ in range(2))
@@ -218,7 +220,15 @@ def test_a_chain_goes_on_on_the_other_kind_of_machine(form, monkeypatch):
         assert other.move.log_joint() > -1e5
 
 
-@pytest.mark.parametrize("num_topics", [2, 5, 1000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "num_topics",
+    [
+        pytest.param(2, marks=pytest.mark.slow),
+        pytest.param(5, marks=pytest.mark.slow),
+        1000,
+        pytest.param(10_000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_topic_of_weight_zero_is_never_drawn_and_others_by_their_weight(num_topics):
     rng = np.random.default_rng(num_topics)
     weights = _draw_in_jax.pad_topics(
@@ -244,7 +254,7 @@ def test_a_topic_of_weight_zero_is_never_drawn_and_others_by_their_weight(num_to
     assert (np.abs(found - shares) < 6 * np.sqrt(shares / number) + 2 / number).all()
 
 
-@pytest.mark.parametrize("part", [2**24, 8])
+@pytest.mark.parametrize("part", [pytest.param(2**24, marks=pytest.mark.slow), 8])
 def test_topics_are_draws_of_a_dirichlet_in_parts_of_the_vocabulary_too(part, monkeypatch):
     """Of a topic without a token, and a prior for which every gamma underflows, too."""
     monkeypatch.setattr(_topics, "PART", part)
@@ -292,6 +302,7 @@ def test_an_estimator_has_draws_sizes_and_scores():
     assert (model.topic_word_prior_draws_ > 0).all()
 
 
+@pytest.mark.slow  # the estimator, which fits by the same driver, is in CI
 @pytest.mark.usefixtures("on_device")
 def test_the_command_fits_and_resumes(call, tmp_path):
     rng = np.random.default_rng(0)

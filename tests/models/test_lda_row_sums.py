@@ -73,6 +73,7 @@ def assert_law(states, prior=problem.TOPIC_WORD_PRIOR):
     return p
 
 
+@pytest.mark.slow  # SCIR has the law of enumeration in `test_lda_scaled_counts` in CI
 def test_moves_from_a_sum_drawn_anew_have_the_law_of_enumeration():
     states = states_of("posterior")
     distance, error = total_variation(states, assert_law(states))
@@ -80,6 +81,7 @@ def test_moves_from_a_sum_drawn_anew_have_the_law_of_enumeration():
     assert error < 0.0012
 
 
+@pytest.mark.slow  # that those from a sum drawn anew have the law is in CI
 def test_moves_from_the_stale_sum_have_another_law():
     """A total variation of 0.015 +- 0.001. With gammas on "neither" no sum is drawn."""
     distance, error = total_variation(states_of("neither"), problem.posterior(CORPUS)[1])

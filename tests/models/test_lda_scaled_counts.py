@@ -60,7 +60,7 @@ def exact_moments():
     return np.concatenate([moment.ravel() for moment in problem.topic_moments(p, in_words)])
 
 
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_scaled_counts_are_unbiased_over_all_minibatches(size):
     """Mean over minibatches and draws: the sum over documents of their expected counts given the topics."""
     source = TokenSource(problem.corpus())

@@ -63,7 +63,7 @@ def test_alpha_eta_and_assignments_have_their_joint_law():
         batch_size=2,
     )
     draws = []
-    for number in range(20):
+    for number in range(12):
         chain, kept = Chain(problem.corpus(COUNTS), settings, seed=2, chain=number), []
         chain.begin(chain.shares.plan(10**6))
         while chain.count < 500:

@@ -43,6 +43,7 @@ def corner(topic):
     return start
 
 
+@pytest.mark.slow  # `test_mixtures` has the moments of the same chains in CI
 def test_chains_from_far_starts_meet(problem):
     one, other = (chains(*problem, corner(k), SHORT, seed) for k, seed in ((0, 11), (NUM_TOPICS - 1, 12)))
     pairs = np.stack([one, other])  # [chain, document, transition, topic]

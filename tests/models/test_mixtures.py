@@ -51,7 +51,7 @@ THREE = (np.array([0.7, 0.5, -0.1]), np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.1]
     ("projection", "gram", "concentration", "alpha"),
     [
         pytest.param(*TWO, 8.0, 1.0, marks=pytest.mark.slow),
-        (*TWO, 40.0, 3.0),
+        pytest.param(*TWO, 40.0, 3.0, marks=pytest.mark.slow),
         (*THREE, 6.0, 1.0),
         pytest.param(*THREE, 30.0, 2.5, marks=pytest.mark.slow),
     ],
@@ -105,6 +105,7 @@ def test_documents_together_or_apart_have_the_same_draws_in_jax():
 
 
 @pytest.mark.usefixtures("each_form")
+@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
 def test_adaptation_reaches_the_target_acceptance():
     projection, gram = THREE
     start, step_sizes = np.full((50, 3), 1 / 3), np.full(50, 1e-3)

@@ -82,13 +82,14 @@ def test_short_run_agrees_with_exact_gibbs(each_form):
     assert abs(chain.temperature.value() - 1) < 0.05
 
 
+# `test_every_model` has it in CI.
 @pytest.mark.parametrize(
     ("method", "latents", "form"),
     [
-        ("sggmc", "fresh", "host"),
-        ("gsgnht", "kept", "host"),
+        pytest.param("sggmc", "fresh", "host", marks=pytest.mark.slow),
+        pytest.param("gsgnht", "kept", "host", marks=pytest.mark.slow),
         pytest.param("gsgnht", "fresh", "host", marks=pytest.mark.slow),
-        ("gmc-gibbs", "kept", "host"),
+        pytest.param("gmc-gibbs", "kept", "host", marks=pytest.mark.slow),
         pytest.param("sggmc", "kept", "jax", marks=pytest.mark.slow),
         pytest.param("gsgnht", "kept", "jax", marks=pytest.mark.slow),
         pytest.param("gsgnht", "fresh", "jax", marks=pytest.mark.slow),
@@ -203,7 +204,7 @@ def test_a_chain_at_the_wrong_temperature_is_a_warning():
         model._warn_of_temperatures()
 
 
-@pytest.mark.parametrize(("documents", "topics"), [(2, 2), (3, 3)])
+@pytest.mark.parametrize(("documents", "topics"), [pytest.param(2, 2, marks=pytest.mark.slow), (3, 3)])
 def test_fewer_documents_than_topics_to_start_from(documents, topics):
     """Half of the documents are factorised, which gives a topic twice."""
     counts = np.random.default_rng(0).poisson(0.6, (documents, 15))

@@ -100,7 +100,7 @@ def test_estimate_is_unbiased_over_all_minibatches_and_its_noise_variance_is_rig
     np.testing.assert_allclose(np.mean(stated, axis=0), exact, rtol=1e-3)
 
 
-@pytest.mark.parametrize("place", ["device", "host"])
+@pytest.mark.parametrize("place", ["device", pytest.param("host", marks=pytest.mark.slow)])
 def test_kept_sums_in_jax_equal_those_of_the_host_made_anew(place, monkeypatch):
     """And so do sums made anew in JAX; rows are padded, and blocks do not divide a minibatch."""
     monkeypatch.setattr(_padded_rows, "BLOCK_BYTES", 8 * 4 * 40)

@@ -167,7 +167,7 @@ def moved_chains(form, states, topics, prior, num_moves):
     return topics, states.mixtures
 
 
-@each_form
+@pytest.mark.parametrize("form", ["host", pytest.param("jax", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("num_topics", "alpha", "concentrations"),
     [

@@ -249,7 +249,7 @@ def _fit(method, form, vectors, hyperparameters):
 @pytest.mark.parametrize(
     ("method", "form"),
     [
-        ("L-BFGS", "tied"),
+        pytest.param("L-BFGS", "tied", marks=pytest.mark.slow),
         pytest.param("L-BFGS", "untied", marks=pytest.mark.slow),
         pytest.param("stochastic", "tied", marks=pytest.mark.slow),
         ("stochastic", "untied"),
@@ -269,6 +269,7 @@ def test_planted_topics_and_mixtures_are_recovered(method, form):
         assert np.abs(mixtures / mixtures.sum(1, keepdims=True) - theta).mean() < 0.06
 
 
+@pytest.mark.slow  # planted topics are found, and the objective checked, in CI
 def test_only_the_untied_family_finds_the_topics_under_a_vague_prior():
     """At sigma = 100, A_60 = 0.75: topics that are known well still count as spread out when q is tied."""
     vectors, planted, _, hyperparameters = _planted(concentration=100.0)

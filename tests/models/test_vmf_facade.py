@@ -38,10 +38,10 @@ def fitted(simulated):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_clusters": 4},
+        pytest.param({"n_clusters": 4}, marks=pytest.mark.slow),
         {},
-        {"number_prior": "Dirichlet process"},
-        {"n_clusters": 4, "shared_concentration": True},
+        pytest.param({"number_prior": "Dirichlet process"}, marks=pytest.mark.slow),
+        pytest.param({"n_clusters": 4, "shared_concentration": True}, marks=pytest.mark.slow),
         {"background": 1.0},
     ],
     ids=str,
@@ -124,7 +124,7 @@ def test_chains_without_a_cluster_do_not_agree_that_it_is_there(chains):
     assert parts[2]["concentration_low"] is None
 
 
-@pytest.mark.parametrize("between", [0.0, 0.15])
+@pytest.mark.parametrize("between", [pytest.param(0.0, marks=pytest.mark.slow), 0.15])
 def test_intervals_of_concentrations_hold_for_the_next_draw_of_the_next_chain(between):
     """Chains rest about values of their own: nine draws of ten of another chain lie inside."""
     rng, hits, sets, clusters = np.random.default_rng(8), 0, 150, 5
@@ -234,6 +234,7 @@ def test_rows_that_come_in_parts_are_all_of_them(simulated):
     assert sparse.fit(x).partial_fit(x[:100]).labels_.shape == (100,)
 
 
+@pytest.mark.slow  # `test_every_model` has it in CI
 def test_sixty_steps_and_forty_more_are_a_hundred(simulated):
     rows, settings = rows_of(simulated[0]), Settings(batch_size=130, num_draws=4)
     whole, first, second = (Chain(rows, settings, seed=5) for _ in range(3))

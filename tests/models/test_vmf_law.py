@@ -34,7 +34,8 @@ BATCHES = {name: 1 + place % 4 for place, name in enumerate(CASES)}  # of one ro
 
 # What the others are made of, the quick ones have too: a background, a prior of the directions, one kappa.
 SLOW = {"two components", "a Dirichlet process, directions with a prior"}
-MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CASES]
+AGAIN = {"two components, one kappa", "three components, a background"}
+MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW | AGAIN else []) for name in CASES]
 
 
 @pytest.mark.parametrize("name", MARKED)

@@ -268,6 +268,7 @@ def test_one_small_block_that_is_not_skew_is_found():
     assert "Q is not skew" in str(recipe.check(hamiltonian, FRICTION, half, POINT))
 
 
+@pytest.mark.slow  # `test_page` has a drift by hand in CI
 def test_gamma_by_hand():
     def gamma(t):
         return divergence(inverse_metric, t)

@@ -149,10 +149,19 @@ STRUCTURES = [
 STRUCTURES += [skew_low_rank, skew_elementwise, outer, dense, negative]
 CASES = [(make, TREE) for make in STRUCTURES] + [(make, ARRAY) for make in (scalar, low_rank, dense)]
 CASES += [(riemannian, PAIR), (thermostat, UNEVEN), (nested, NESTED)]
-IDS = [f"{make.__name__} on {type(z).__name__}" for make, z in CASES]
+# An array is a tree of one leaf: its cases are slow.
+MARKED = [
+    pytest.param(
+        make,
+        z,
+        id=f"{make.__name__} on {type(z).__name__}",
+        marks=pytest.mark.slow if z is ARRAY else (),
+    )
+    for make, z in CASES
+]
 
 
-@pytest.mark.parametrize(("make", "z"), CASES, ids=IDS)
+@pytest.mark.parametrize(("make", "z"), MARKED)
 def test_matvec_transpose_and_divergence(make, z):
     make(z)[0].check_fits(z, z, "M")
     v = like(z, jnp.arange(1.0, flat(z).size + 1))

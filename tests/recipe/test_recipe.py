@@ -10,7 +10,7 @@ from cases import KEY
 from geodrift import recipe
 from geodrift.recipe import Dense, Diagonal, LowRank, Momentum, Recipe, SkewLowRank, Thermostat
 from geodrift.recipe._noise import injected_noise
-from law_checks import z_bound
+from law_checks import some_of, z_bound
 
 CANONICAL = {"momentum": {"position": 1.0}, "position": {"momentum": -1.0}}
 
@@ -110,7 +110,14 @@ V_LEAF, V_MATRIX = jnp.array([[1.0, 2.0], [0.5, 0.2]]), jnp.array([[[1.0, 0.4], 
 FULL = jnp.array([[3.0, 0.5, 0, 0], [0.5, 2.0, 0, 0.1], [0, 0, 1.0, 0], [0, 0.1, 0, 2.0]])
 
 
-@pytest.mark.parametrize("form", ["entries", "matrix", "dense"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param("entries", marks=pytest.mark.slow),
+        pytest.param("matrix", marks=pytest.mark.slow),
+        "dense",
+    ],
+)
 def test_injected_covariance(form):
     if form == "dense":
         diffusion, reach = Dense(FULL), [Dense(FULL), Dense(jnp.triu(FULL, 1) - jnp.triu(FULL, 1).T)]
@@ -216,7 +223,7 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("name", LEFT)
+@pytest.mark.parametrize("name", some_of(LEFT, {"dense", "Q"}))
 def test_operators_that_go_wrong_away_from_the_start_are_result_codes(name):
     diffusion, curl, code = LEFT[name]
     sampler = Recipe(normal, diffusion, curl, 0.05)
@@ -241,7 +248,10 @@ def test_negative_diffusion_is_not_called_gradient_noise(form):
         assert code == gd.Result[expected]
 
 
-@pytest.mark.parametrize("kind", ["low rank", "dense", "zero"])
+@pytest.mark.parametrize(
+    "kind",
+    ["low rank", pytest.param("dense", marks=pytest.mark.slow), pytest.param("zero", marks=pytest.mark.slow)],
+)
 def test_rounding_of_a_singular_diffusion_is_no_negative_eigenvalue(kind):
     # In float32 the least eigenvalues of B B^T, whose rank is 2 of 12, are about -1e-7 of the largest.
     b = jax.random.normal(KEY, (12, 2), jnp.float32) * jnp.geomspace(1, 1e3, 12, dtype=jnp.float32)[:, None]
@@ -261,7 +271,7 @@ def test_rounding_of_a_singular_diffusion_is_no_negative_eigenvalue(kind):
     assert np.all(draws.info.result == gd.Result.OK)
 
 
-@pytest.mark.parametrize("row", [recipe.sgnht, recipe.sgld])
+@pytest.mark.parametrize("row", [recipe.sgnht, pytest.param(recipe.sgld, marks=pytest.mark.slow)])
 def test_dtype_and_tree_are_kept(row):
     # In float64, of which the numbers are that a sampler is made with, float32 is what may be lost.
     start = {"a": jnp.ones(2, jnp.float32), "b": (jnp.ones((1, 2), jnp.float32),)}

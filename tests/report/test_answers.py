@@ -15,6 +15,7 @@ from geodrift.models.kit._document_weights import weight_blocks
 from geodrift.models.kit._report_facade import _named_rows
 from geodrift.models.kit._runs import corpus_of
 from geodrift.report._text import significant
+from law_checks import some_of
 from report.synthetic import synthetic_clusters
 
 WORDS = [f"w{i:02d}" for i in range(30)]
@@ -43,7 +44,7 @@ def command(monkeypatch, capsys):
 COMPONENTS = {"lda": "topics", "sam": "topics", "dpm": "clusters"}
 
 
-@pytest.fixture(scope="module", params=list(COMPONENTS))
+@pytest.fixture(scope="module", params=some_of(COMPONENTS, {"lda", "dpm"}))
 def run(request, tmp_path_factory):
     """A run of two chains, some documents set aside."""
     folder = tmp_path_factory.mktemp(request.param)

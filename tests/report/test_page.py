@@ -88,7 +88,10 @@ def test_the_page_may_ask_for_nothing():
     assert not re.search(r"\b(fetch|XMLHttpRequest|import\(|WebSocket|@import|url\()", text)
 
 
-@pytest.mark.parametrize("title_length", [0, 80])
+# One with all that a corpus tells is small in CI.
+@pytest.mark.parametrize(
+    "title_length", [pytest.param(0, marks=pytest.mark.slow), pytest.param(80, marks=pytest.mark.slow)]
+)
 def test_a_large_report_is_small(title_length):
     words = [f"{'abcdefgh'[i % 8]}word{i:04d}" for i in range(1500)]
     rng = np.random.default_rng(0)
