@@ -141,3 +141,14 @@ def test_a_field_of_one_value_makes_one_group(geodrift_cli, tmp_path):
     status, _, said = geodrift_cli("effect", tmp_path / "run", "--by", "one")
     assert status == 1
     assert "field 'one' makes one group ('same'); 2 to 50 can be compared" in said
+
+
+def test_draws_of_some_of_the_documents_alone_are_told(geodrift_cli, made, tmp_path):
+    """Of 60 documents, two a step, 45 are those of the start, and a pass over all takes thirty steps."""
+    fit = ("fit", "lda", made / "corpus", "--topics=3", "--chains=1", "--batch-size=2")
+    status, _, said = geodrift_cli(*fit, "--run", tmp_path / "few", "--steps=12")
+    assert status == 0
+    assert (
+        "warning: 1 of 1 chains: draws were stored before all of the 60 documents had joined: 15 of" in said
+    )
+    assert "had joined" not in geodrift_cli(*fit, "--run", tmp_path / "more", "--steps=200")[2]

@@ -17,11 +17,21 @@ from geodrift.cli._processes import Processes
 from geodrift.cli._starting import Start, topics_to_begin_at
 from geodrift.data import Corpus, VectorSource, describe
 from geodrift.distributed import Team
-from geodrift.driver import Chain, FitResult, Length, Run
+from geodrift.driver import FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
 from geodrift.models import model_of
-from geodrift.models.kit import Model, ModelChain, corpus_of, create_run, fit, make_chains, needs_of, start_of
+from geodrift.models.kit import (
+    Model,
+    ModelChain,
+    corpus_of,
+    create_run,
+    doubts_of,
+    fit,
+    make_chains,
+    needs_of,
+    start_of,
+)
 
 STARTED = time.monotonic()
 MOST_SECONDS = 100_000_000
@@ -154,7 +164,7 @@ def _fit_together(team: Team, run: Run, length: Length | None) -> Run | None:
     return None if _sharing.is_worker() else run
 
 
-def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
+def _tell(chains: Sequence[ModelChain], run: Run, result: FitResult) -> None:
     """How a fit went; ends the process where it was interrupted."""
     if result.left is None:
         say(f"interrupted before it was planned: geodrift resume {typed(run.path)} begins it anew")
@@ -172,6 +182,9 @@ def _tell(chains: Sequence[Chain], run: Run, result: FitResult) -> None:
         raise typer.Exit(128 + (result.stopped_by or signal.SIGINT))
     if result.left:
         say(f"{_left(result.left)}: geodrift resume {typed(run.path)} takes them")
+        return
+    for line in doubts_of(chains):
+        say(f"warning: {line}")
 
 
 def say_verdict(run: Run) -> None:

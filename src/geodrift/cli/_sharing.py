@@ -107,11 +107,11 @@ def first_makes(team: Team, make: Callable[[], Any]) -> None:
 
 
 def carried_out(team: Team, run: Run, length: Length | None) -> tuple[Sequence[Any], FitResult | None]:
-    """Carry a run on; the result is for process 0."""
+    """Carry a run on: this process's parts of the chains, and the result, which is for process 0."""
     chains = make_chains(model_of(run), run.config, corpus_of(run), team, start=start_of(run))
     if team.rank == 0:
         with led(team, chains) as all_chains:
-            return all_chains, fit(model_of(run), all_chains, run, length)
+            return chains, fit(model_of(run), all_chains, run, length)
     follow(team, chains, lambda: _stored(run.path))
     return chains, None
 

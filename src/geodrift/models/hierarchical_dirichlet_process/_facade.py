@@ -15,11 +15,11 @@ from geodrift.models.hierarchical_dirichlet_process._answers import Hierarchical
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
+from geodrift.models.kit._chain import warn_of_doubts
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.kit._found_draws import draws_found
-from geodrift.models.latent_dirichlet_allocation._late_documents import warn_of_late_documents
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
     CompletionScore,
@@ -121,7 +121,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = sampled(chains, steps, verbose=bool(self.verbose))
-        warn_of_late_documents(chains, steps)
+        warn_of_doubts(chains)
         found, self.agreement_ = _places.told(draws, False, component="topic")
         of_topics = flat(found)
         self.topic_draws_, self.topic_weight_draws_ = of_topics["topics"], of_topics["topic_weights"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from geodrift.models.kit._answers import Answers as Answers
     from geodrift.models.kit._by_processes import supervised as supervised
     from geodrift.models.kit._chain import ModelChain as ModelChain
+    from geodrift.models.kit._chain import doubts_of as doubts_of
     from geodrift.models.kit._comparison import Comparison as Comparison
     from geodrift.models.kit._document_weights import weight_blocks as weight_blocks
     from geodrift.models.kit._facade import Facade as Facade

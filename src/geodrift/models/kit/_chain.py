@@ -1,8 +1,12 @@
 """A chain of a model: a chain on the host that tells what it samples."""
 
+import warnings
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
+from geodrift._errors import RunWarning
 from geodrift.driver import HostChain, Shares
 from geodrift.models.kit._settings import ModelSettings
 
@@ -34,7 +38,23 @@ class ModelChain(HostChain):
         """
         raise ValueError("this model takes no topics to start from")
 
+    def doubts(self) -> str:
+        """What speaks against the draws of the plan that has ended; nothing where nothing does."""
+        return ""
+
     @property
     def shares(self) -> Shares:  # type: ignore[override]
         """How the settings divide a run in warm-up and draws."""
         return self.settings.shares
+
+
+def doubts_of(chains: Sequence[ModelChain]) -> list[str]:
+    """What speaks against the draws of chains that have ended their plan, and of how many of them."""
+    told = [line for line in (chain.doubts() for chain in chains) if line]
+    return [f"{len(told)} of {len(chains)} chains: {told[0]}"] if told else []
+
+
+def warn_of_doubts(chains: Sequence[ModelChain]) -> None:
+    """What speaks against the draws of an estimator, whose `fit` calls this, as a `RunWarning`."""
+    for line in doubts_of(chains):
+        warnings.warn(line, RunWarning, stacklevel=3)

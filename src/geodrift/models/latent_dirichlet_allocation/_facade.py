@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from geodrift._whole import whole
 from geodrift.models.kit import _places
+from geodrift.models.kit._chain import warn_of_doubts
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.latent_dirichlet_allocation._chain import Chain
 from geodrift.models.latent_dirichlet_allocation._facade_priors import LearntPriors
 from geodrift.models.latent_dirichlet_allocation._facade_stream import StreamedDocuments
-from geodrift.models.latent_dirichlet_allocation._late_documents import warn_of_late_documents
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
 from geodrift.models.latent_dirichlet_allocation.documents._chain_means import chain_means
 from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
@@ -150,7 +150,7 @@ class LatentDirichletAllocation(StreamedDocuments, LearntPriors):
         chains = self._chains(Chain, corpus, settings, start := self._start(start_from))
         steps = _default_steps(chains[0]) if self.n_steps is None else whole("n_steps", self.n_steps)
         draws = self._draws_of(chains, self._sampled(chains, corpus, steps, start))
-        warn_of_late_documents(chains, steps)
+        warn_of_doubts(chains)
         self._forget()
         self.settings_, self._draws = settings, draws["topics"]
         self._fitted = hashes_of(corpus.matrix)

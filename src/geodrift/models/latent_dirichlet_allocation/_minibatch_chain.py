@@ -12,6 +12,7 @@ from geodrift.kernels._streams import LDA_DOCUMENT_ORDER
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._held_out import HeldOutScore
 from geodrift.models.kit._settings import ModelSettings
+from geodrift.models.latent_dirichlet_allocation._late_documents import late_documents
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
@@ -68,6 +69,10 @@ class MinibatchChain(ModelChain, abc.ABC):
     @abc.abstractmethod
     def _move(self) -> TopicMove:
         """What redraws the minibatches, at its start."""
+
+    def doubts(self) -> str:
+        """See `late_documents`."""
+        return late_documents(self.move, self.plan)
 
     def topic_prior(self) -> Float[np.ndarray, " K"]:
         """The present alpha of the topics of `expected_topics`."""
