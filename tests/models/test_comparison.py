@@ -147,6 +147,13 @@ def test_runs_of_other_numbers_of_chains_are_scored_under_as_many_draws(runs, tm
     assert used == [10, 10]
 
 
+def test_a_verdict_on_one_chain_says_so(runs, tmp_path):
+    three, two, _ = runs
+    one = made(tmp_path / "one", chains=1)
+    assert "better, as far as one chain tells" in " ".join(str(models.compare(one, two)).split())
+    assert "one chain" not in str(models.compare(three, two))
+
+
 def test_a_score_that_decides_nothing_is_no_verdict(runs, monkeypatch):
     three, two, _ = runs
     assert "the first is better" in " ".join(str(models.compare(three, two)).split())

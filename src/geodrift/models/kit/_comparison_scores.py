@@ -95,6 +95,7 @@ def paired_scores(
         "documents": int(scored.sum()),
         "units": float(total),
         "draws": draws,
+        "chains": [run.num_chains for run, _ in sides],
         "decides": sides[0][1].score_decides,
     }, ""
 

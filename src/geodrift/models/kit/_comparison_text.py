@@ -100,6 +100,8 @@ def _scores(told: "Comparison") -> str:
     sure = abs(s["difference"]) > 2 * s["standard_error"]
     better = "second" if s["difference"] > 0 else "first"
     verdict = f"the {better} is better" if sure else "too little to tell them apart"
+    if sure and 1 in s["chains"]:
+        verdict += ", as far as one chain tells: the error does not hold what another would score"
     if sure and not s["decides"]:
         verdict = "of this model that is no verdict: runs of the same topics may differ by more than that"
     return (
