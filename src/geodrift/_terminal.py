@@ -94,6 +94,24 @@ def silent_console() -> "Console":
     return Console(quiet=True)
 
 
+def open_closed_streams() -> None:
+    """Give a process that was started without stdin, stdout or stderr (``2>&-``) the null device there.
+
+    The next file that is opened would have the number, and what libraries write to stderr would go into it.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (_STDERR, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            target = os.open(os.devnull, os.O_RDWR)
+            if target != number:
+                os.dup2(target, number)
+                os.close(target)
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def end_at_once(status: int) -> NoReturn:
     """End the process with what it has said, without waiting for processes that may be gone."""
     for stream in (sys.stdout, sys.stderr):

@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,12 @@ from command import WORDS, assert_one_line
 
 import geodrift
 from geodrift import cli
-from geodrift.models import model_of
+from geodrift.cli import _files, _fitting, _making, _waiting
+from geodrift.cli._starting import Start
+from geodrift.cli._weight_files import Form, write_weights
+from geodrift.data import Document, read_counts_file
+from geodrift.driver import Length
+from geodrift.models import kit, model_named, model_of
 from geodrift.models.kit import corpus_of
 
 
@@ -318,3 +325,124 @@ def test_standard_input_is_refused_with_what_to_do(geodrift_cli, tmp_path):
     status, _, err = geodrift_cli("fit", "lda", "-", "--run", tmp_path / "run")
     assert status == 2
     assert "save it to a file" in err
+
+
+def test_options_of_text_and_words_mean_nothing_for_a_corpus(geodrift_cli, run, tmp_path):
+    corpus, typed = run / "corpus", (("--ngrams", 2), ("--stop-words", "none"), ("--token-pattern", "x"))
+    for option, value in (*typed, ("--fields", "none"), ("--encoding", "latin-1"), ("--vocab", "words.txt")):
+        status, _, err = geodrift_cli("corpus", corpus, "--out", tmp_path / "c", option, value)
+        assert (status, f"{option} {value} means nothing here" in err) == (2, True), err
+    status, _, err = geodrift_cli(
+        "transform", run, corpus, "--out", tmp_path / "w.csv", "--vocab", "words.txt"
+    )
+    assert (status, "--vocab words.txt means nothing here" in err) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_words_that_are_given_are_neither_pruned_nor_those_of_a_run(geodrift_cli, run, tmp_path):
+    words, source = tmp_path / "words.txt", run.parent / "in.jsonl"
+    words.write_text("w00\nw01\n")
+    typed = ("--out", tmp_path / "c", "--vocab", words, "--max-words", 1)
+    status, _, err = geodrift_cli("corpus", source, *typed)
+    assert (status, "leave --min-df, --max-df and --max-words out" in err) == (2, True)
+    status, _, err = geodrift_cli("evaluate", run, source, "--vocab", words)
+    assert (status, "names columns of counts" in err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "message"),
+    [
+        ("transform", ("--vocab", "words.txt"), "--vocab words.txt is about documents that are read"),
+        ("transform", ("--id-field", "key"), "--id-field key is about documents that are read"),
+        ("transform", ("--encoding", "latin-1"), "--encoding latin-1 is about documents that are read"),
+        ("compare", ("--text-field", "body"), "give them with --documents"),
+        ("report", ("--documents", 0, "--by", "group"), "--by is about documents, and --documents 0 does"),
+        ("report", ("--documents", 0, "--title", "title"), "--title is about documents"),
+    ],
+)
+def test_options_about_documents_that_are_not_read_are_refused(
+    geodrift_cli, run, tmp_path, command, typed, message
+):
+    given = {"transform": ("--out", tmp_path / "w.csv"), "compare": (run,), "report": ()}[command]
+    status, _, err = geodrift_cli(command, run, *given, *typed)
+    assert (status, message in err) == (2, True), err
+    assert not (tmp_path / "w.csv").exists()
+
+
+def test_arrays_have_no_long_form_and_no_fields(geodrift_cli, run, tmp_path):
+    for name, typed in (
+        ("w.npz", ("--long",)),
+        ("w.npz", ("--fields", "group")),
+        ("w.npy", ("--fields", "x")),
+    ):
+        status, _, err = geodrift_cli("transform", run, "--out", tmp_path / name, *typed)
+        assert (status, ".parquet or .csv for" in err) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_texts_that_were_fitted_are_weighed_as_such(geodrift_cli, run, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(kit, "weight_blocks", lambda *_, fitted, **__: asked.append(fitted) or iter(()))
+    new = tmp_path / "new.jsonl"
+    new.write_text("".join(json.dumps(record) + "\n" for record in texts(20, 7)))
+    for number, source in enumerate((run.parent / "in.jsonl", new)):
+        assert geodrift_cli("transform", run, source, "--out", tmp_path / f"{number}.csv")[0] == 0
+    assert asked == [True, False]
+
+
+def test_every_column_of_a_table_has_a_name_of_its_own():
+    fields = dict.fromkeys(["topic_0", "field_topic_0", "id", "title"], str)
+    header = Form("topic", fields, long=False, intervals=False).header(2)
+    assert header[:5] == ["id", "field_field_topic_0", "field_topic_0", "field_id", "title"]
+    assert len(set(header)) == len(header)
+
+
+def test_a_table_is_text_whatever_files_are_called(tmp_path):
+    weights = {name: np.full((1, 2), 0.5) for name in ("mean", "low", "high")}
+    form = Form("topic", {}, long=False, intervals=False)
+    write_weights(tmp_path / "w.csv", [([Document("q\udcfc.txt", {})], weights)], form)
+    assert (tmp_path / "w.csv").read_text("utf-8").splitlines()[1] == r"q\udcfc.txt,0.5,0.5"
+
+
+def test_the_demo_tells_a_command_that_can_be_copied(geodrift_cli, run, tmp_path, monkeypatch):
+    monkeypatch.setattr(_making, "demonstrated", lambda: model_named("lda"))
+    monkeypatch.setattr(_fitting, "start", lambda *_: geodrift.load(run))
+    path = tmp_path / "my demo"
+    assert f"more: geodrift topics '{path}'\n" in geodrift_cli("demo", "--run", path)[1]
+    assert _files.typed(Path("-run")) == "./-run"
+
+
+def test_a_path_that_is_called_as_an_option_is_told_as_it_is(geodrift_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fields").mkdir()
+    assert geodrift_cli("topics", "fields")[2].startswith("error: fields is not a run directory")
+
+
+def test_what_processes_need_is_told_of_all_chains(inputs, tmp_path, capsys):
+    corpus, model = read_counts_file(inputs / "train.npz", None), model_named("lda")
+    config = {"settings": {"n_topics": 3}, "seed": 0, "chains": 4, "held_out": 0}
+    _fitting._make(model, corpus, tmp_path / "one", config, config, Start())
+    _fitting._make_shared(model, corpus, tmp_path / "shared", config, Length(steps=5), Start())
+    alone, shared = re.findall("up to (.*) of disk", capsys.readouterr().err)
+    assert alone == shared
+
+
+def test_the_time_left_is_that_of_the_work_that_goes_on(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_waiting, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    waiting = _waiting.Waiting("reading")
+    now[0] = 1000.0
+    waiting.at(0, 10, "weighing")
+    now[0] = 1010.0
+    waiting.at(5, 10)
+    assert waiting._left(now[0]) == ", 10 s left"
+
+
+def test_numbers_of_topics_are_not_compared_within_a_corpus(geodrift_cli, run):
+    corpus = run / "corpus"
+    before = sorted(corpus.iterdir())
+    for folder in (corpus, corpus / "more"):
+        status, _, err = geodrift_cli("choose-k", corpus, "--run", folder, "--topics=2,3", "--steps=1")
+        assert (status, "lies in the corpus" in err) == (2, True), err
+    assert sorted(corpus.iterdir()) == before

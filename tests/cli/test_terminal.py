@@ -4,6 +4,7 @@ import ast
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from harness import steering
 
 from geodrift import _terminal
+from geodrift.cli._signals import ended_by_signals
 from geodrift.driver._chain import ShownMetric
 from geodrift.driver._progress import ProgressView
 from geodrift.models.kit._tables import paragraphs
@@ -187,3 +189,25 @@ def test_errors_write_out_what_they_repeat(geodrift_cli, tmp_path, arguments):
 
 def test_lines_that_are_wrapped_stay_as_far_in_as_they_begin():
     assert paragraphs("  one two three\nfour five", 9) == "  one two\n  three\nfour five"
+
+
+def test_closed_streams_lead_nowhere_and_no_file_takes_their_place():
+    code = (
+        "import os, sys; from runpy import run_path; t = run_path(sys.argv[1]); t['open_closed_streams']()"
+        "; t['say']('x'); t['show']('y')"
+        "; os._exit(os.open(os.devnull, os.O_RDONLY) < 3 or sys.stdin is None)"
+    )
+    closed = 'exec "$0" -c "$1" "$2" <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", closed, sys.executable, code, _terminal.__file__]).returncode == 0
+
+
+@pytest.mark.parametrize("nohup", [False, True])
+def test_a_terminal_that_closes_ends_a_command_unless_it_is_to_go_on(nohup):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
+    try:
+        with ended_by_signals():
+            heard = signal.getsignal(signal.SIGHUP)
+        assert (heard == signal.SIG_IGN) == nohup
+        assert heard != signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)

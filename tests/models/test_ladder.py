@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from geodrift.models.kit._agreement import aligned
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity
 from geodrift.models.latent_dirichlet_allocation.evaluation._chain_scores import completion_by_chain
 from geodrift.models.topics._ladder import Ladder
+from geodrift.models.topics._ladder_others import shorter_or_longer
 from geodrift.models.topics._ladder_rule import TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import held_out_of
 from geodrift.models.topics._ladder_scores import scored
@@ -248,3 +250,10 @@ def test_help_tells_the_defaults_of_the_runs(call):
     for name in ("doc-topic", "topic-word"):
         assert defaults[f"learn-{name}-prior"].startswith("symmetric.")
     assert defaults["method"].startswith("gibbs.")
+
+
+def test_runs_of_other_steps_than_were_asked_for_are_told():
+    runs = [SimpleNamespace(path=Path(f"k/topics-{k}"), state={"total": n}) for k, n in ((2, 10), (4, 400))]
+    (note,) = shorter_or_longer(runs, 400)
+    assert note.startswith("topics-2 has 10 steps of each chain, and not the 400 that were asked for")
+    assert shorter_or_longer(runs, None) == []

@@ -15,6 +15,7 @@ from geodrift import InputError
 from geodrift.report import _text
 from geodrift.report._prevalence_figure import _plain
 from geodrift.report._scale import tick_text
+from geodrift.report._tables import tables
 from report.hostile_texts import TEXTS
 from report.synthetic import synthetic
 
@@ -155,7 +156,6 @@ def test_groups_and_fields_are_tables():
 
 
 def report_rows(report, name):
-    from geodrift.report._tables import tables
 
     return json.loads(json.dumps(next(table.rows for table in tables(report) if table.name == name)))
 
@@ -240,3 +240,11 @@ def test_ticks_are_not_rounded(value, text):
 
 def test_years_on_an_axis_have_no_comma_and_are_not_rounded():
     assert [_plain(value) for value in (2020.5, 2021.0, 2021.5)] == ["2020.5", "2021", "2021.5"]
+
+
+def test_the_table_of_scores_has_all_that_the_page_tells():
+    score = {"value": 0.4, "mean": 0.4, "median": 0.5, "low": 0.25, "high": None, "topics": []}
+    report = dataclasses.replace(synthetic(), scores={"perplexity": 9.5, "npmi": score}, scores_told="a")
+    (table,) = (table for table in tables(report) if table.name == "scores")
+    assert table.columns == ["score", "value", "median", "low", "high"]
+    assert table.rows == [["perplexity", 9.5, None, None, None], ["npmi", 0.4, 0.5, 0.25, None]]

@@ -77,6 +77,7 @@ def choose_k(
     given = m.given(model, settings, _other_settings)
     # Refused before anything is read.
     model.settings_type.from_dict({**model.ladder_defaults, **given, model.ladder_setting: numbers[0]})
+    _fitting.refuse_within_corpus(run)
     corpus = load_corpus([source], vocab, text)
     length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": progress_console(), "say": say}
     asked: dict[str, Any] = {"settings": given, "chains": chains, "held_out": held_out, "seed": seed}

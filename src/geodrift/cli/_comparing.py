@@ -50,7 +50,9 @@ def compare(
         check_suffix(out, ".csv")
     runs = Run.open(first), Run.open(second)
     counts = None
-    if documents is not None:
+    if documents is None:
+        o.refuse_unread(vocab, o.Text(text_field, encoding), "give them with --documents")
+    else:
         text = o.Text(text_field, encoding)
         counts, _ = load_new(runs[0], model_of(runs[0]), documents, vocab, text)
     with Waiting("reading the draws"):
@@ -58,7 +60,7 @@ def compare(
     if out is not None:
 
         def write(stream: BinaryIO) -> None:
-            text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogatepass", newline="")
+            text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
             writer = csv.DictWriter(text, COLUMNS, restval="")
             writer.writeheader()
             writer.writerows(found.rows())

@@ -91,6 +91,8 @@ def _as_typed(words: str) -> str:
     from geodrift.cli._options import Text
 
     name, _, rest = words.partition(" ")
+    if name in sys.argv[1:]:
+        return words  # a path that is called as a setting is
     option = option_of(name) or (name.replace("_", "-") if name in Text._fields else None)
     return words if option is None else f"--{option} {rest}"
 

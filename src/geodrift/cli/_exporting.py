@@ -92,7 +92,7 @@ def _write_table(out: Path, rows: list[dict[str, Any]]) -> None:
     from geodrift.files import write_file
 
     def write(stream: BinaryIO) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogatepass", newline="")
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
         writer = csv.DictWriter(text, ["Topic", "Count", "Name", "Representation"])
         writer.writeheader()
         # A list as Python and pandas write it.

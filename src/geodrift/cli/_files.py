@@ -21,4 +21,5 @@ def check_name(path: Path, *allowed: str) -> None:
 
 def typed(path: Path) -> str:
     """A path within a command that a person may copy: in quotes where a shell would take it apart."""
-    return shlex.quote(str(path))
+    # One that begins with a dash would be taken for an option.
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))

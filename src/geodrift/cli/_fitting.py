@@ -75,7 +75,7 @@ def start(
             _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length, begin))
             return _fit_together(team, Run.open(path), length)
     refuse_existing(path)
-    _refuse_within_corpus(path)
+    refuse_within_corpus(path)
     if processes.processes is not None:
         return _supervised(_make_shared(model, load(), path, config, length, begin), length, processes)
     run, chains = _make(model, load(), path, config, config, begin)
@@ -83,9 +83,9 @@ def start(
     return run
 
 
-def _refuse_within_corpus(path: Path) -> None:
-    """A run that lies in a corpus goes when the corpus is made anew."""
-    for parent in path.absolute().parents:
+def refuse_within_corpus(path: Path) -> None:
+    """Refuse a place in a corpus: a run there goes when the corpus is made anew."""
+    for parent in (path.absolute(), *path.absolute().parents):
         if (parent / "manifest.json").is_file() and (parent / "document-frequencies.npy").is_file():
             raise UsageError(f"--run {path} lies in the corpus {parent}: choose a place outside of it")
 
@@ -117,7 +117,9 @@ def _make(
         say(f"corpus: {line}")
     topics, told = topics_to_begin_at(corpus, begin)
     chains = make_chains(model, made, corpus, start=topics)
-    _say_needs(*needs_of(model, chains, corpus), path)
+    # Where others make the chains, there is but one of them here.
+    everyone = (chains * config["chains"])[: config["chains"]]
+    _say_needs(*needs_of(model, everyone, corpus), path)
     return create_run(path, model, config | {"start": told}, corpus, chains, topics), chains
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from geodrift._terminal import say
 from geodrift.cli import UsageError
-from geodrift.cli._options import Text
+from geodrift.cli._options import Text, told_of_text
 from geodrift.cli._waiting import Waiting
 from geodrift.data import (
     Corpus,
@@ -48,7 +48,7 @@ def load_corpus(
     """
     first = inputs[0]
     for path in inputs:
-        check_text_options(path, text)
+        check_text_options(path, text, vocab)
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
@@ -57,6 +57,10 @@ def load_corpus(
             corpus = prune_columns(whole, _tokeniser(text, min_df=1, max_df=1.0))
             return corpus if out is None else corpus.save(out)
         return _of_counts(first, vocab, signed, out, checked=checked)
+    if vocab is not None and text.asks_to_prune:
+        raise UsageError(
+            f"--vocab {vocab} says which words are counted: leave --min-df, --max-df and --max-words out"
+        )
     words = None if vocab is None else read_vocabulary(vocab)
     sources, options = _sources(text, inputs), _tokeniser(text)
     with Waiting("reading text") as waiting:
@@ -87,7 +91,8 @@ def load_documents(
             then wherever it can be. None: all counts are in memory.
         progress: See `build_corpus`.
     """
-    check_text_options(path, text)
+    # The fields of what holds counts are chosen where the table is written.
+    check_text_options(path, text._replace(fields=Text().fields), vocab)
     if holds_counts(path):
         corpus = _of_counts(path, vocab, signed=True)
         if scratch is not None and corpus.vocabulary == words:
@@ -96,6 +101,8 @@ def load_documents(
         named = vocab is not None or corpus.vocabulary != default_words(corpus.num_words)
         counts = _match(corpus.matrix(), corpus.vocabulary, words) if named else corpus.matrix()
         return counts, corpus.documents
+    if vocab is not None:
+        raise UsageError(f"--vocab {vocab} names columns of counts, and {path} holds text: leave it out")
     if stored is None:
         longest = max(word.count(" ") for word in words) + 1
         options = TextOptions(stop_words="none", ngrams=longest)
@@ -110,16 +117,15 @@ def load_documents(
     return corpus, corpus.documents
 
 
-def check_text_options(path: Path | str, text: Text) -> None:
-    """Refuse options about fields of text where there is no text."""
+def check_text_options(path: Path | str, text: Text, vocab: Path | None) -> None:
+    """Refuse options about text where there is none, but for those that prune counts too."""
     if not holds_counts(path):
         return
-    for option, typed, default in (
-        ("--text-field", text.text_field, "text"),
-        ("--id-field", text.id_field, None),
-    ):
-        if typed != default:
-            raise UsageError(f"{option} {typed} means nothing here: {path} holds counts, and no text")
+    pruned = text._replace(min_df=None, max_df=None, max_words=None)
+    for option, typed in told_of_text(pruned):
+        raise UsageError(f"{option} {typed} means nothing here: {path} holds counts, and no text")
+    if vocab is not None and is_corpus(path):
+        raise UsageError(f"--vocab {vocab} means nothing here: the corpus {path} has its own words")
 
 
 def _say_duplicates(corpus: Corpus) -> None:

@@ -29,6 +29,7 @@ def demo(
 ) -> None:
     """Fit the model that is demonstrated to documentation that is installed, and print what it found."""
     from geodrift.cli import _fitting
+    from geodrift.cli._files import typed
     from geodrift.cli._waiting import Waiting
     from geodrift.data import demo_corpus
     from geodrift.driver import Length
@@ -49,7 +50,7 @@ def demo(
     fitted = _fitting.start(model, make, path, config, Length(seconds), Processes(), s.Start())
     answers = model.answers()
     show(answers.summary_lines(answers.summarise(fitted, 8), max(60, terminal_width())))
-    show(f"run directory: {visible(path)}\nmore: geodrift {model.summary.command} {visible(path)}")
+    show(f"run directory: {visible(path)}\nmore: geodrift {model.summary.command} {typed(path)}")
 
 
 app.command(

@@ -3,15 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from geodrift.cli import UsageError
 from geodrift.cli._inputs import holds_counts, is_corpus, load_corpus, load_documents
-from geodrift.cli._options import Text
+from geodrift.cli._options import Text, told_of_text
 from geodrift.data import Corpus, DocumentTable, VectorRows, VectorSource, read_vocabulary
 from geodrift.driver import Run
 from geodrift.models.kit import Model
 from geodrift.models.kit._fitted_among import fitted_among
+
+MOST_LOOKED_AT = 50_000  # documents, of which it is asked whether a run was fitted to them
 
 
 def load_training(
@@ -52,6 +55,10 @@ def is_of_run(run: Run, path: Path | str, rows: VectorRows | Corpus) -> bool:
     """
     if was_given(run, path):
         return True
+    if isinstance(rows, Corpus):
+        # It may be larger than memory: of so many documents most are the run's, or they are not.
+        most = min(rows.num_documents, MOST_LOOKED_AT)
+        rows = rows.rows(np.linspace(0, rows.num_documents - 1, most).astype(int))
     found = own_documents(run, rows) if sp.issparse(rows) else None
     return found is not None and 2 * found[0] > found[1]
 
@@ -64,7 +71,7 @@ def was_given(run: Run, path: Path | str) -> bool:
     return is_corpus(path) and Corpus.open(path, checked=False).checksum == told.get("checksum")
 
 
-def own_documents(run: Run, rows: VectorRows | Corpus) -> tuple[int, int] | None:
+def own_documents(run: Run, rows: VectorRows) -> tuple[int, int] | None:
     """How many documents have the words of one that a run was fitted to, and how many have words.
 
     None of vectors, and where the run's documents are gone.
@@ -78,7 +85,5 @@ def own_documents(run: Run, rows: VectorRows | Corpus) -> tuple[int, int] | None
 
 def _refuse(model: Model, text: Text) -> None:
     """Refuse what was said about text, of a model that reads none."""
-    given = [name for name in Text._fields if getattr(text, name) != Text._field_defaults[name]]
-    if given:
-        option = given[0].replace("_", "-")
-        raise UsageError(f"--{option} is about text, and {model.name} reads vectors: leave it out")
+    for option, _ in told_of_text(text):
+        raise UsageError(f"{option} is about text, and {model.name} reads vectors: leave it out")

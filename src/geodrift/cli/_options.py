@@ -135,6 +135,25 @@ class Text(NamedTuple):
         return (self.min_df, self.max_df, self.max_words) != (None, None, None)
 
 
+def told_of_text(text: Text) -> list[tuple[str, Any]]:
+    """The options about text that were given, and what was typed."""
+    given = ((name, getattr(text, name)) for name in Text._fields)
+    # No field of the text where the run's own is taken unless told.
+    return [
+        (f"--{name.replace('_', '-')}", value)
+        for name, value in given
+        if value not in (None, Text._field_defaults[name])
+    ]
+
+
+def refuse_unread(vocab: Path | None, text: Text, advice: str) -> None:
+    """Refuse options about documents that are read, of a command that reads none."""
+    from geodrift.cli import UsageError
+
+    for option, typed in [*([("--vocab", vocab)] if vocab is not None else []), *told_of_text(text)]:
+        raise UsageError(f"{option} {typed} is about documents that are read, and none are: {advice}")
+
+
 def with_text(command: Callable) -> Callable:
     """Give a command that takes ``text``, a `Text`, an option for each of its fields."""
     return with_fields("text", Text)(command)

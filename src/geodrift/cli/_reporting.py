@@ -45,18 +45,23 @@ def report(
     Words, sizes and a map with intervals, documents, diagnostics, settings; tables as CSV, figures as SVG. An
     earlier report is replaced, any other file is refused.
     """
+    from geodrift.cli import UsageError
     from geodrift.cli._files import check_name
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
     from geodrift.models import model_of
     from geodrift.report import refuse_foreign
 
+    groups = [] if by == ["none"] else by
+    of_documents = {"--by": groups, "--title": title, "--text": text}
+    given = [option for option, typed in of_documents.items() if typed]
+    if given and not documents:
+        raise UsageError(f"{given[0]} is about documents, and --documents 0 does without them")
     out = run / NAME if out is None else out
     check_name(out, ".html", ".htm")
     opened = Run.open(run)
     refuse_foreign(out)
     answers = model_of(opened).answers()
-    groups = [] if by == ["none"] else by
     asked = {"top": top, "documents": documents, "seed": seed, "by": groups, "title": title, "text": text}
     with Waiting("reading the draws") as waiting:
         made = answers.report(opened, progress=waiting.at, **asked)

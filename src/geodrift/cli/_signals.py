@@ -1,34 +1,41 @@
-"""Ctrl-C and SIGTERM while a command is at work."""
+"""Ctrl-C, SIGTERM and SIGHUP while a command is at work."""
 
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from geodrift._terminal import say_at_once
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Ctrl-C or SIGTERM ends the process at once, with a line and the status 128 + the signal's number.
+    """Ctrl-C, SIGTERM or a terminal that closes ends the process, with the status 128 + the signal's number.
 
-    No exception is raised: one that comes in the midst of an import or of a library's callback may be taken
-    for another or be lost. Whatever is on disk survives a kill at any moment; what stands under a temporary
-    name is removed. While a run is sampled the driver's own handlers are in this one's place.
+    A line says so. No exception is raised: one that comes in the midst of an import or of a library's
+    callback may be taken for another or be lost. Whatever is on disk survives a kill at any moment; what
+    stands under a temporary name is removed. While a run is sampled the driver's own handlers of the first
+    two are in this one's place.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _end) for number in STOPPING}
+    # Under nohup a command goes on when its terminal closes.
+    heard = [number for number in STOPPING if not _goes_on_without_terminal(number)]
+    before = {number: signal.signal(number, _end) for number in heard}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _goes_on_without_terminal(number: int) -> bool:
+    return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 
 def _end(number: int, frame: object) -> None:
@@ -45,8 +52,9 @@ def _end(number: int, frame: object) -> None:
         for child in children:
             child.join()
     remove_unfinished()
-    say_at_once(
-        f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left, and a run that"
-        " was begun goes on by geodrift resume"
-    )
+    with suppress(OSError):  # the terminal may be gone
+        say_at_once(
+            f"error: interrupted ({signal.Signals(number).name}); nothing half-written is left, and a run"
+            " that was begun goes on by geodrift resume"
+        )
     os._exit(128 + number)

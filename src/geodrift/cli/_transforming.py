@@ -62,7 +62,7 @@ def transform(
     from geodrift.models import model_of
     from geodrift.models.kit import weight_blocks
 
-    _check_form(out, intervals or long)
+    _check_form(out, intervals, long, fields)
     share = _part(part)
     give_large_blocks_back()
     model = model_of(opened := Run.open(run))
@@ -72,7 +72,7 @@ def transform(
         documents, table, total, fitted = _documents(opened, model, source, **read)
         _say_empty(model, documents, total)
         ends, those = intervals or long or out.suffix == ".npz", _numbers(share, total)
-        chosen = _chosen_fields(fields, [] if table is None else table.fields)
+        chosen = _chosen_fields(fields, [] if table is None else table.fields, source)
         kinds = _types_of(table, chosen) if out.suffix == ".parquet" else dict.fromkeys(chosen, str)
         answers = model.answers()
         others = [column_of(other) for other in answers.other_columns(opened)]
@@ -96,15 +96,20 @@ app.command(
 )(transform)
 
 
-def _check_form(out: Path, ends: bool) -> None:
+def _check_form(out: Path, intervals: bool, long: bool, fields: str) -> None:
     """Refuse a file that cannot be written, or cannot hold what was asked for, before any work is done."""
     from geodrift.cli import UsageError
     from geodrift.cli._files import check_suffix
     from geodrift.cli._weight_parquet import check_pyarrow
 
     check_suffix(out, ".csv", ".npz", ".parquet", ".npy")
-    if out.suffix == ".npy" and ends:
-        raise UsageError(".npy holds the means alone: take .parquet, .csv or .npz for intervals")
+    if out.suffix == ".npy" and (intervals or long):
+        others = ".parquet or .csv for --long" if long else ".parquet, .csv or .npz for intervals"
+        raise UsageError(f".npy holds the means alone: take {others}")
+    if out.suffix == ".npz" and long:
+        raise UsageError(".npz holds arrays: take .parquet or .csv for --long")
+    if out.suffix in (".npy", ".npz") and fields not in ("all", "none"):
+        raise UsageError(f"{out.suffix} holds no fields: take .parquet or .csv for --fields {fields}")
     if out.suffix == ".parquet":
         check_pyarrow(out)
 
@@ -140,6 +145,9 @@ def _documents(opened: Any, model: Any, source: Path | None, **read: Any) -> tup
 
     documents: Any
     if source is None:
+        advice = "give INPUT, or leave it out for the documents of the run's own corpus"
+        # Fields are those of the run's documents.
+        o.refuse_unread(read["vocab"], read["text"]._replace(fields=o.Text().fields), advice)
         documents = corpus_of(opened)
         return documents, documents.documents, documents.num_documents, True
     documents, table = load_new(opened, model, source, **read)
@@ -173,13 +181,21 @@ def _identities(table: Any, numbers: Any) -> list["Document"]:
     return [Document(str(number), {}) for number in numbers]
 
 
-def _chosen_fields(typed: str, known: list[str]) -> list[str]:
+def _chosen_fields(typed: str, known: list[str], source: Path | None) -> list[str]:
     """The fields that were asked for."""
+    from geodrift.cli._inputs import holds_counts
+    from geodrift.data import InputError
     from geodrift.data._documents import check_fields
 
     if typed in ("all", "none"):
         return known if typed == "all" else []
     asked = typed.split(",")
+    unknown = [field for field in asked if field not in known]
+    if unknown and source is not None and not holds_counts(source):
+        # Of text those fields alone are read that were asked for: what others there are nobody knows.
+        raise InputError(
+            f"the documents have no field {unknown[0]!r} with a number, a date or text (--fields)"
+        )
     check_fields(asked, known)
     return asked
 

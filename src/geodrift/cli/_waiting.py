@@ -50,8 +50,10 @@ class Waiting:
             total: Pieces that there are; 0 where nobody can say.
             what: What goes on now, if it is something else.
         """
-        self._done, self._total, self._what = done, total, what or self._what
         now = time.monotonic()
+        if what is not None and what != self._what:
+            self._began = now  # the time left is that of this work, whatever was done before
+        self._done, self._total, self._what = done, total, what or self._what
         if self._bar is not None:
             self._bar.update(self._task, description=self._what, completed=done, total=total or None)
         elif not self._console.is_terminal and now - self._last_line >= _LINE_SECONDS:

@@ -55,8 +55,14 @@ class Form(NamedTuple):
         ends = ("", "_low", "_high") if self.intervals else ("",)
         columns = [self.column(place, number, end) for place in range(number) for end in ends]
         # A field that is called as a column of ours keeps its name behind a word.
-        ours = {"id", *columns}
-        fields = [f"field_{field}" if field in ours else field for field in self.fields]
+        taken, fields = {"id", *columns}, []
+        plain = {field for field in self.fields if field not in taken}
+        for field in self.fields:
+            name = field
+            while name in taken or (name != field and name in plain):
+                name = f"field_{name}"
+            taken.add(name)
+            fields.append(name)
         return ["id", *fields, *columns]
 
     def values(self, weights: Weights) -> np.ndarray:
@@ -88,7 +94,7 @@ def write_weights(path: Path, blocks: Iterable[tuple[list[Document], Weights]], 
         return
 
     def write(stream: BinaryIO) -> None:
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogatepass", newline="")
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
         writer = csv.writer(text)
         for row in _long(blocks, form) if form.long else _wide(blocks, form):
             writer.writerow(row)

@@ -36,8 +36,7 @@ def tables(report: Report) -> list[Table]:
     if report.history:
         found.append(_of_dicts("held_out", report.history))
     if report.scores is not None:
-        flat = [[name, _value(value)] for name, value in report.scores.items() if not isinstance(value, dict)]
-        found.append(Table("scores", ["score", "value"], flat))
+        found.append(_scores(report.scores))
     found.append(Table("settings", ["group", "name", "value"], [list(entry) for entry in report.settings]))
     return [table for table in found if table.rows]
 
@@ -166,6 +165,18 @@ def _groups(report: Report, number: int, told: Prevalence) -> Table:
 
 def _thousandths(value: float) -> float | None:
     return round(value, 3) if math.isfinite(value) else None
+
+
+def _scores(scores: dict[str, Any]) -> Table:
+    """Scores, and of those of each draw the median and the 90% interval too."""
+    names = ("value", "median", "low", "high")
+    rows = [
+        [name, *(significant(value.get(each)) for each in names)]
+        if isinstance(value, dict)
+        else [name, _value(value), None, None, None]
+        for name, value in scores.items()
+    ]
+    return Table("scores", ["score", *names], rows)
 
 
 def _quantities(quantities: dict[str, dict[str, Any]]) -> Table:

@@ -11,7 +11,7 @@ from geodrift.data import Corpus
 from geodrift.files import write_json
 from geodrift.models.kit._model import Model
 from geodrift.models.topics._json_numbers import json_number
-from geodrift.models.topics._ladder_others import other_runs
+from geodrift.models.topics._ladder_others import other_runs, shorter_or_longer
 from geodrift.models.topics._ladder_rule import RULE, TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import CHAINS, fitted_runs, held_out_of
 from geodrift.models.topics._ladder_scores import scored
@@ -121,6 +121,7 @@ def climb(
     runs = fitted_runs(model, corpus, numbers, folder, config, (budget, steps), console, say)
     others, notes = other_runs(model, folder, runs)
     runs = dict(sorted({**runs, **others}.items()))
+    notes += shorter_or_longer(runs.values(), steps)
     view, rows = corpus.split(aside, seed)
     found = []
     for number, run in runs.items():

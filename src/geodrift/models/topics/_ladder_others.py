@@ -1,6 +1,7 @@
 """Runs of a ladder that stand in its directory, of numbers of topics that a later call does not name."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from geodrift._errors import InputError
@@ -37,6 +38,22 @@ def other_runs(model: Model, folder: Path, runs: dict[int, Run]) -> tuple[dict[i
         told = ", ".join(map(str, sorted(found)))
         notes.insert(0, f"In the directory already, and compared too: {told}.")
     return found, notes
+
+
+def shorter_or_longer(runs: Iterable[Run], steps: int | None) -> list[str]:
+    """What is to be said of runs that were done with other steps than a call asks for.
+
+    Args:
+        runs: That are compared.
+        steps: Of each chain; None where a time was asked for, of which each number has its share.
+    """
+    done = [(run.path.name, int(run.state["total"])) for run in runs]
+    return [
+        f"{name} has {total:,} steps of each chain, and not the {steps:,} that were asked for: what is done"
+        " is not done again; to do so, write to another directory."
+        for name, total in done
+        if steps is not None and total != steps
+    ]
 
 
 def _why_not(model: Model, run: Run, one: Run) -> str:
