@@ -446,3 +446,11 @@ def test_numbers_of_topics_are_not_compared_within_a_corpus(geodrift_cli, run):
         status, _, err = geodrift_cli("choose-k", corpus, "--run", folder, "--topics=2,3", "--steps=1")
         assert (status, "lies in the corpus" in err) == (2, True), err
     assert sorted(corpus.iterdir()) == before
+
+
+def test_a_byte_order_mark_is_no_part_of_a_field_whatever_utf_8_is_called(geodrift_cli, tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("\ufefftext,group\nred blue,a\nred green,b\n", "utf-8")
+    for number, name in enumerate(("utf_8", "U8", "utf-8")):
+        typed = ("--encoding", name, "--min-df=1", "--max-df=1.0")
+        assert geodrift_cli("corpus", source, "--out", tmp_path / f"c{number}", *typed)[0] == 0

@@ -157,6 +157,16 @@ def test_a_background_has_the_last_column(folder, geodrift_cli, tmp_path):
     assert labels[:5] == ["0", "1", "2", "no_cluster", "0"]
 
 
+def test_a_mixture_that_has_no_cluster_at_all_says_so(folder, geodrift_cli, tmp_path):
+    run, typed = tmp_path / "run", ["--background", 1e9, *QUICK]
+    status, _, err = geodrift_cli("fit", "vmf", folder / "x.npy", "--run", run, *typed)
+    assert (status, "note: there is no cluster to tell of" in err) == (0, True), err
+    assert_one_line(*geodrift_cli("clusters", run))
+    # Every row is uniform on the sphere of five dimensions, of area 8 pi^2 / 3.
+    status, out, _ = geodrift_cli("evaluate", run, folder / "x.npy", "--json")
+    assert (status, json.loads(out)["nats"]) == (0, pytest.approx(np.log(8 * np.pi**2 / 3), abs=1e-4))
+
+
 GOOD = np.eye(3)[[0, 1, 2, 0]]
 
 

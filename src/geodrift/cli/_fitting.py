@@ -15,7 +15,7 @@ from geodrift.cli import UsageError, _sharing
 from geodrift.cli._files import typed
 from geodrift.cli._processes import Processes
 from geodrift.cli._starting import Start, topics_to_begin_at
-from geodrift.data import Corpus, VectorSource, describe
+from geodrift.data import Corpus, InputError, VectorSource, describe
 from geodrift.distributed import Team
 from geodrift.driver import FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
@@ -196,8 +196,12 @@ def say_verdict(run: Run) -> None:
     from geodrift.cli._waiting import Waiting
     from geodrift.models.kit._tables import paragraphs
 
-    with Waiting("comparing the chains"):
-        told = "\n".join(model_of(run).answers().closing(run))
+    try:
+        with Waiting("comparing the chains"):
+            told = "\n".join(model_of(run).answers().closing(run))
+    except InputError as error:
+        say(f"note: {error}")  # of a fit that is done and has nothing to tell of
+        return
     for line in paragraphs(told).splitlines():
         say(line)
 

@@ -1,5 +1,6 @@
 """From the INPUT of a command to a corpus or to counts of a run's vocabulary."""
 
+import codecs
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -195,9 +196,17 @@ def _tokeniser(text: Text, **defaults: int | float) -> TextOptions:
     return TextOptions(max_words=text.max_words, stop_words=listed, ngrams=text.ngrams, **values)
 
 
+def _is_utf8(encoding: str) -> bool:
+    """Whether a name is one of those of UTF-8, such as UTF_8; the reader tells what is no name at all."""
+    try:
+        return codecs.lookup(encoding).name == "utf-8"
+    except (LookupError, ValueError):
+        return False
+
+
 def _sources(text: Text, inputs: Sequence[Path | str]) -> list[Source]:
     """The files behind the inputs."""
     # A byte order mark at the start of UTF-8 is no part of the text.
-    encoding = "utf-8-sig" if text.encoding.lower() in ("utf-8", "utf8") else text.encoding
+    encoding = "utf-8-sig" if _is_utf8(text.encoding) else text.encoding
     fields = {"all": None, "none": []}.get(text.fields, text.fields.split(","))
     return find_sources(inputs, text.text_field, encoding, id_field=text.id_field, fields=fields)

@@ -101,7 +101,7 @@ class ComponentScores(Answers):
             raise InputError(f"the run has {chains * length} draws, {num_draws} were asked for")
         chosen = spread_draws(length, math.ceil(num_draws / chains))
         draws = {
-            str(name): array[:, chosen].values.reshape(-1, *array.shape[2:])
+            str(name): array[:, chosen].values.reshape(len(array) * len(chosen), *array.shape[2:])
             for name, array in posterior.data_vars.items()
         }
         return draws, chains, len(chosen)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from geodrift._errors import InputError
 from geodrift.models.kit._agreement import Agreement, aligned, of_places
 from geodrift.models.kit._alignment import unit_directions
 from geodrift.models.kit._places import of_present
@@ -67,7 +68,15 @@ def told(draws: Mapping[str, np.ndarray], given: bool) -> tuple[dict[str, np.nda
     Returns:
         The variables of `candidates` by name, [chain, draw, place, ...], directions of empty places NaN, and
         how far the chains agree.
+
+    Raises:
+        InputError: No draw has a cluster.
     """
+    if not draws["weights"].shape[2]:
+        raise InputError(
+            "there is no cluster to tell of: in every draw all rows are of the background, which is uniform"
+            " on the sphere; where that is not so, fit with a smaller background"
+        )
     dim = draws["directions"].shape[3]
     ordered, agreed = aligned(candidates(draws, given), "directions")
     present, weights = np.isfinite(ordered["concentrations"]), ordered["weights"]
