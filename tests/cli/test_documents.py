@@ -424,8 +424,9 @@ def test_what_processes_need_is_told_of_all_chains(inputs, tmp_path, capsys):
     config = {"settings": {"n_topics": 3}, "seed": 0, "chains": 4, "held_out": 0}
     _fitting._make(model, corpus, tmp_path / "one", config, config, Start())
     _fitting._make_shared(model, corpus, tmp_path / "shared", config, Length(steps=5), Start())
-    alone, shared = re.findall("up to (.*) of disk", capsys.readouterr().err)
-    assert alone == shared
+    alone, shared = re.findall("of memory (.*), and up to (.*) of disk", capsys.readouterr().err)
+    assert alone[1] == shared[1]
+    assert (alone[0], shared[0]) == ("in all", "in each process")
 
 
 def test_the_time_left_is_that_of_the_work_that_goes_on(monkeypatch):

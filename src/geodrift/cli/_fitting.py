@@ -119,7 +119,7 @@ def _make(
     chains = make_chains(model, made, corpus, start=topics)
     # Where others make the chains, there is but one of them here.
     everyone = (chains * config["chains"])[: config["chains"]]
-    _say_needs(*needs_of(model, everyone, corpus), path)
+    _say_needs(*needs_of(model, everyone, corpus), path, "in all" if made is config else "in each process")
     return create_run(path, model, config | {"start": told}, corpus, chains, topics), chains
 
 
@@ -220,9 +220,9 @@ def _left(steps: int) -> str:
     return f"the plan has {steps:,} steps left" if steps else "its plan is done"
 
 
-def _say_needs(memory: int, disk: int, path: Path) -> None:
+def _say_needs(memory: int, disk: int, path: Path, where: str) -> None:
     say(
-        f"needs about {in_units(memory)} of memory in all, and up to {in_units(disk)} of disk",
+        f"needs about {in_units(memory)} of memory {where}, and up to {in_units(disk)} of disk",
     )
     if memory > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         say("warning: that is more memory than this machine has")
