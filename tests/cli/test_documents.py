@@ -108,6 +108,7 @@ def test_means_are_the_same_bits_in_every_file_and_for_every_block(geodrift_cli,
     assert not list(tmp_path.glob(".*")), "the counts of the new documents are gone"
 
 
+@pytest.mark.slow  # in CI the weights themselves
 def test_a_row_without_counts_of_a_mixture_has_the_weights_of_any_row(geodrift_cli, tmp_path):
     """Before, it was told as having the mean of the prior, which has as good as all in a new cluster."""
     rows = np.zeros((41, 4), int)

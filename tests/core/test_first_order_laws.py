@@ -271,6 +271,7 @@ def test_metropolis_on_the_charts_of_the_simplex_is_exact(name):
     assert_means(dirichlet_moments(pi), dirichlet_exact(np.asarray(alpha + counts)), comparisons=24)
 
 
+@pytest.mark.slow  # in CI gradient noise is subtracted exactly
 @pytest.mark.parametrize(
     ("variance", "share"), [pytest.param(None, 1.0, marks=pytest.mark.slow), ("diagonal-fisher", 0.0)]
 )
@@ -375,6 +376,7 @@ def test_metropolis_on_a_sparse_posterior_hardly_moves():
 # --- preconditioned SGLD
 
 
+@pytest.mark.slow  # in CI its step is that of the recipe
 @pytest.mark.parametrize("h", [0.1, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_preconditioned_sgld_is_exact_once_frozen(h):
     # Each chain has a preconditioner g of its own, and then E x^2 = 1 / (1 - h g/2).
@@ -459,6 +461,7 @@ def gaussian_posterior(prior_precision=0.0, replacement=True):
     )
 
 
+@pytest.mark.slow  # in CI its step is that of the recipe
 @pytest.mark.parametrize("replacement", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("h", [pytest.param(0.2, marks=pytest.mark.slow), 20.0])
 @pytest.mark.parametrize("form", ["full", pytest.param("diagonal", marks=pytest.mark.slow)])

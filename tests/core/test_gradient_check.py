@@ -160,6 +160,7 @@ def test_draws_of_another_dirichlet_or_gamma_law_are_off_by_what_they_are_off(fa
     assert any("mean" in told for told in found.warnings)
 
 
+@pytest.mark.slow  # walls that are told are in CI
 def test_steps_that_edges_bend_are_told_and_are_not_chosen():
     """Of exp(3 x_0 - 2 x_1) on probability vectors the mean is (.571, .175, .254), by sums over a grid."""
     density = Full(lambda x: 3 * x[0] - 2 * x[1])

@@ -14,7 +14,8 @@ from law_checks import assert_means, mean_and_error, some
 DATA_SIZE, BATCH = 200, 50
 # Of every sampler one; its compositions and thermostats have tests of their steps in CI.
 ON_THE_SPHERE = {"GMC", "SGGMC", "GSGNHT leaf"}
-FLAT = {"HMC", "RMHMC", "RMLD", "SGHMC", "SGNHT", "SGRHMC"}
+# RMHMC has the banana in CI, and a step of RMLD is that of the recipe.
+FLAT = {"HMC", "SGHMC", "SGNHT", "SGRHMC"}
 ALPHA = jnp.array([0.7, 1.5, 3.0])
 
 

@@ -276,6 +276,7 @@ def test_squeeze_of_the_gamma_kernel_lies_below_what_it_stands_for():
         assert left < 0.025
 
 
+@pytest.mark.slow  # in CI the Poisson law that is drawn with it
 def test_log_gamma_in_jax():
     # Enough draws to see an acceptance test that takes all, which is wrong by 1% at shapes near 1.
     shapes = np.array([0.3, 1.0, 1.5])

@@ -79,6 +79,7 @@ def noisy_problem():
     return jnp.asarray(data), gd.estimators.Minibatch(lambda x, y: y * x[0], two_modes, 2000, "scalar-fisher")
 
 
+@pytest.mark.slow  # in CI the exchanges alone have their law told
 @pytest.mark.usefixtures("optimised")
 def test_noisy_energies_with_the_correction():
     data, estimator = noisy_problem()
@@ -173,6 +174,7 @@ def test_a_run_tells_that_energies_are_too_noisy():
     assert np.all(draws.state.noisy < 5)
 
 
+@pytest.mark.slow  # in CI noisy ones have their law told
 def test_all_of_the_data_has_exact_energies():
     data, estimator = noisy_problem()
     inner = SGGMC(estimator, FLAT, 0.15)

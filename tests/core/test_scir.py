@@ -117,6 +117,7 @@ def assert_stationary(log_theta, batch_size, step_size, comparisons):
     assert_means(log_theta[..., 3:], np.full(7, special.digamma(ALPHA)), comparisons=comparisons)
 
 
+@pytest.mark.slow  # in CI the law of its move, and the driver with others
 def test_scir_under_the_driver():
     chains, n, h = 40, 20, 0.4
     sampler = SCIR(MinibatchSum(one_hot, ALPHA, N), h)

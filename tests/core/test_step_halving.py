@@ -78,6 +78,7 @@ def test_the_sampling_stage_of_cycles_is_that_of_the_halved_ones():
     np.testing.assert_array_equal(collected, cycles.collects(np.arange(20))[:, None].repeat(2, axis=1))
 
 
+@pytest.mark.slow  # in CI others
 def test_a_sampler_in_coordinates_is_halved_there():
     unit = LeafScales((jnp.asarray(4.0),))
     short = {"num_draws": 5, "num_chains": 4, "initial": jnp.zeros(1), "functions": lambda x: x}

@@ -206,6 +206,7 @@ def test_von_mises_fisher(kind, d, noise_variance, settings):
     assert_within_the_bars(seen, [mean, 0.0], [sd, np.sqrt(mean / d)])
 
 
+@pytest.mark.slow  # in CI far starts of other samplers
 def test_a_thermostat_does_not_keep_the_heat_of_a_far_start():
     """Its time of relaxation is some hundred draws here, and a uniform point is 5,000 too high in energy."""
     kappa = 5000.0

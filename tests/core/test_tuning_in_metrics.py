@@ -36,7 +36,7 @@ def rotated(sds):
 @pytest.mark.parametrize(
     ("kind", "metric", "sds"),
     [
-        (SGLD, "dense", (0.01, 1.0, 30.0)),
+        pytest.param(SGLD, "dense", (0.01, 1.0, 30.0), marks=pytest.mark.slow),
         pytest.param(RMHMC, "dense", (0.1, 1.0, 10.0), marks=pytest.mark.slow),
         # Its friction is C / G, and no number is right for directions that differ more.
         (SGRHMC, "dense", (0.3, 0.5, 1.0)),
@@ -60,6 +60,7 @@ def test_a_normal_in_the_metric_of_its_covariance(kind, metric, sds):
 COUNTS = np.array([8.0, 20.0, 40.0])
 
 
+@pytest.mark.slow  # in CI a normal in a metric
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "kind", [SGRLD, *(pytest.param(other, marks=pytest.mark.slow) for other in (SGRHMC, RMHMC))]

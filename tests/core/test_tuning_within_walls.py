@@ -63,6 +63,7 @@ def test_an_exponential_law_in_a_box(kind, slope):
     assert_within_the_bars(draws.position, [mean, 1.0], [sd, 2 / np.sqrt(12)])
 
 
+@pytest.mark.slow  # in CI a box
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("slope", [*(pytest.param(slope, marks=SLOW) for slope in (0.0, 4.0)), 50.0])
 def test_a_slope_in_a_ball(kind, slope):
@@ -124,6 +125,7 @@ def test_walls_that_are_far_from_the_mass_change_little():
     assert 0.8 * free.step_size < walled.step_size <= free.step_size
 
 
+@pytest.mark.slow  # in CI a law of any unit, from a far start
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=SLOW)])
 def test_a_pole_at_a_wall_does_not_throw_the_pilot_away(seed):
     """Gamma(4, 201) from 98 standard deviations above the mean: the first steps end at the wall."""

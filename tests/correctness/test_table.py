@@ -18,7 +18,7 @@ from law_checks import z_bound
 ROWS = [row for row in rows() if not row.reason]
 # Judged in seconds, with minibatches and without; spheres and products take longer.
 FAST = [
-    "SGLD on double well t^4 - 2 t^2, Euclidean(1)",
+    pytest.param("SGLD on double well t^4 - 2 t^2, Euclidean(1)", marks=pytest.mark.slow),
     "GMC on double well t^4 - 2 t^2, Euclidean(1)",
 ]
 # Samplers that no row can judge, and why.

@@ -38,13 +38,13 @@ def drawn(folder, devices, size, *jobs):
     return [[np.load(f"{out}-{number}.npy") for number in range(len(jobs))] for out in outs]
 
 
-def test_the_draws_of_devices_and_of_processes_are_those_of_one(tmp_path):
+@pytest.mark.parametrize(("devices", "size"), [pytest.param(4, 1, marks=pytest.mark.slow), (2, 2)])
+def test_the_draws_of_devices_and_of_processes_are_those_of_one(devices, size, tmp_path):
     """After 200 steps from a point far off, in float32."""
     ((alone,),) = drawn(tmp_path, 1, 1, FAR_OFF)
-    ((of_devices,),) = drawn(tmp_path, 4, 1, FAR_OFF)
-    (first,), (second,) = drawn(tmp_path, 2, 2, FAR_OFF)
-    np.testing.assert_array_equal(first, second)
-    for other in (of_devices, first):
+    others = [draws for (draws,) in drawn(tmp_path, devices, size, FAR_OFF)]
+    for other in others:
+        np.testing.assert_array_equal(other, others[0])
         assert np.abs(other - alone).max() < 1e-5
 
 

@@ -228,6 +228,7 @@ def test_log_of_the_acceptance_ratio_keeps_its_digits(dtype):
     assert _errors(_log1p_minus(jnp.asarray(y)), exact).max() < 400 * np.finfo(dtype).eps
 
 
+@pytest.mark.slow  # in CI the draws' law
 def test_batches_of_laws_broadcast_and_are_independent():
     means = jnp.eye(3)[:2]
     x = distributions.sample(jax.random.key(5), means, jnp.array([5.0, 500.0]), (4000,))

@@ -143,6 +143,7 @@ def test_a_chain_that_is_taken_up_goes_on_to_the_same_bits(monkeypatch):
         np.testing.assert_array_equal(found[key], value, err_msg=key)
 
 
+@pytest.mark.slow  # in CI counts that a device keeps
 def test_rows_that_no_device_has_room_for_are_drawn_alike(device, monkeypatch):
     states = []
     for fits in (True, False):

@@ -134,6 +134,7 @@ def test_rows_that_say_nothing_are_seated_as_in_a_chinese_restaurant(method, siz
     assert_means((numbers[:, :, None] == likely).astype(float), p[likely])
 
 
+@pytest.mark.slow  # in CI the law by enumeration
 def test_a_concentration_that_nothing_informs_keeps_its_prior():
     """Of rows without words alpha has its prior, whatever the number of clusters."""
     draws = draws_of(np.zeros((6, 2)), 10, 700, batch_size=2)

@@ -61,6 +61,7 @@ def counts_in(request, monkeypatch):
     monkeypatch.setattr(_counts, "LISTS_FROM", 0 if request.param == "lists" else 10**9)
 
 
+@pytest.mark.slow  # in CI the law after them
 @pytest.mark.usefixtures("counts_in")
 def test_the_first_steps_have_the_law_of_the_larger_priors(monkeypatch):
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))

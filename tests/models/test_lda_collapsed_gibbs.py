@@ -102,6 +102,7 @@ def test_redrawn_assignments_have_their_conditional_law(sampler, first):
     assert stats.chisquare(*merged).pvalue > 0.01 / 4
 
 
+@pytest.mark.slow  # in CI the law of redrawn assignments
 def test_documents_of_many_lengths_in_jax_have_the_kernel_s_means():
     """Means of n_dk of documents that are padded to different lengths, one of them empty."""
     rng, copies, kinds = np.random.default_rng(0), 4000, 5

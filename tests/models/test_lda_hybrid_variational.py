@@ -125,6 +125,7 @@ def test_rests_where_coordinate_ascent_does():
     assert all(run.completed and run.history[-1][1] == 1600 for run in runs)
 
 
+@pytest.mark.slow  # in CI the updates by their formulas
 def test_held_out_documents_become_likelier():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(120, 0.08), 6)

@@ -67,8 +67,8 @@ def exact():
 def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatch):
     """Minibatches of two of three documents; with larger priors in steps before those that are counted."""
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
-    draws, steps, share = [], 260, 0.4 if annealed else 0.1
-    for number in range(12):
+    draws, steps, share = [], 200, 0.4 if annealed else 0.1
+    for number in range(8):
         chain = chain_of(problem.COUNTS, steps, number=number, n_topics=2, batch_size=2,
                          warm_up_fraction=share, **PRIORS)  # fmt: skip
         assert isinstance(chain.move, GibbsOnDevice)

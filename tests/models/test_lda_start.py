@@ -83,15 +83,15 @@ def found_by(counts, topics, power=None):
 
 def test_every_topic_that_made_the_documents_is_found_from_a_cold_start(monkeypatch):
     """From topics that are alike, several are missed where the warm-up has no powers."""
-    corpora = [simulated(seed) for seed in range(6)]
-    assert [found_by(*corpus) for corpus in corpora] == [8] * 6
+    corpora = [simulated(seed) for seed in range(3)]
+    assert [found_by(*corpus) for corpus in corpora] == [8] * 3
 
     def alike(counts, num_topics, seed, given):
         frequencies = np.asarray(counts.sum(axis=0), np.float32).ravel() + 1
         return np.repeat((frequencies / frequencies.sum())[:, None], num_topics, axis=1)
 
     monkeypatch.setattr(_sampler, "first_topics", alike)
-    assert sum(found_by(*corpus, power=1.0) for corpus in corpora) < 48
+    assert sum(found_by(*corpus, power=1.0) for corpus in corpora) < 24
 
 
 def test_the_topics_of_the_start_are_near_those_that_made_the_documents():

@@ -70,6 +70,7 @@ def test_the_weight_of_clusters_without_rows_is_its_mean():
     assert np.mean(np.array(drawn) == 0) > 0.5
 
 
+@pytest.mark.slow  # in CI the weight of such clusters
 def test_a_row_far_from_all_others_is_one_of_a_cluster_without_rows():
     rng, axes = np.random.default_rng(0), np.eye(10)
     rows = axes[[0] * 90 + [1] * 30] + 0.05 * rng.standard_normal((120, 10))

@@ -149,13 +149,14 @@ STRUCTURES = [
 STRUCTURES += [skew_low_rank, skew_elementwise, outer, dense, negative]
 CASES = [(make, TREE) for make in STRUCTURES] + [(make, ARRAY) for make in (scalar, low_rank, dense)]
 CASES += [(riemannian, PAIR), (thermostat, UNEVEN), (nested, NESTED)]
-# An array is a tree of one leaf: its cases are slow.
+# An array is a tree of one leaf, and these have the structures of others.
+FEW = {scalar, diagonal_general, low_rank, skew_elementwise, outer, riemannian, thermostat, nested}
 MARKED = [
     pytest.param(
         make,
         z,
         id=f"{make.__name__} on {type(z).__name__}",
-        marks=pytest.mark.slow if z is ARRAY else (),
+        marks=pytest.mark.slow if z is ARRAY or make not in FEW else (),
     )
     for make, z in CASES
 ]

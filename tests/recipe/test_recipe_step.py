@@ -69,6 +69,7 @@ def test_the_linear_step_is_the_sampler_s(name):
     np.testing.assert_allclose(np.cov(ends.T) / scale, noise / scale, atol=5 * (2 / 1e5) ** 0.5)
 
 
+@pytest.mark.slow  # in CI the linear step is the sampler's, and its law exact
 @pytest.mark.parametrize(
     "name",
     [
