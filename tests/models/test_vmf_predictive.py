@@ -9,6 +9,7 @@ from geodrift.models import VonMisesFisherMixture
 from geodrift.models.von_mises_fisher_mixture._cluster_number import FiniteMixtures
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from law_checks import z_bound
 
 WEIGHTS = np.array([0.5, 0.3, 0.1])
@@ -68,6 +69,16 @@ def test_the_weight_of_clusters_without_rows_is_its_mean():
     told = number.expected_others(occupied, rows, a0)
     assert abs(np.mean(drawn) - told) < z_bound(1) * np.std(drawn) / np.sqrt(len(drawn))
     assert np.mean(np.array(drawn) == 0) > 0.5
+
+
+def test_new_rows_have_the_mean_of_the_draws_densities():
+    """Draws whose weights sum to 1.4 and to .6, as that of clusters without rows is a mean."""
+    tight = (np.array([[1e9, 0.0, 0.0]]), np.array([1e6]))
+    rest = np.arange(1), 0.0, 0.5, np.zeros(3), np.ones(1)
+    draws = [Draw(*tight, np.array([weight]), *rest) for weight in (0.9, 0.1)]
+    rows = sampled_rows(20_000, draws, np.random.default_rng(0))
+    # Half of the weight is one cluster's, and half is uniform.
+    assert abs((rows[:, 0] > 0.9).mean() - (0.5 + 0.5 * 0.05)) < z_bound(1) * 0.5 / np.sqrt(20_000)
 
 
 def test_a_row_far_from_all_others_is_one_of_a_cluster_without_rows():
