@@ -20,7 +20,7 @@ from geodrift.models.kit import corpus_of
 from geodrift.models.kit._comparison import Comparison, difference_ends
 from geodrift.models.kit._comparison_scores import paired_difference
 from geodrift.models.kit._component_answers import ComponentAnswers
-from geodrift.models.kit._fitted_among import fitted_among
+from geodrift.models.kit._fitted_among import fitted_among, times_among
 from geodrift.models.kit._matched_runs import lonely_of
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity
 
@@ -172,6 +172,9 @@ def test_documents_of_a_run_are_known_by_their_words(runs, tmp_path):
     both = sp.vstack([own, documents(50, 7)], format="csr")
     assert fitted_among(three, both).tolist() == [True] * len(own.indptr[1:]) + [False] * 50
     assert not fitted_among(three, aside).any()  # those set aside were not fitted
+    every = training.matrix().toarray()
+    expected = (own.toarray()[:, None] == every).all(axis=2).sum(axis=1)
+    assert times_among(three, both).tolist() == [*expected, *[0] * 50]
     empty = sp.csr_matrix((3, 30), dtype=int)
     assert not fitted_among(three, empty).any()
     turned = both[:, ::-1][:, ::-1]  # the words of a document in another order

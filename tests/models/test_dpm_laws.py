@@ -7,7 +7,14 @@ import scipy.sparse as sp
 
 from geodrift.driver import sampled
 from geodrift.models import DirichletProcessMixture
-from geodrift.models.dirichlet_process_mixture import Chain, Settings
+from geodrift.models.dirichlet_process_mixture import Chain, Settings, membership
+from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._posterior_draw import (
+    draw_clusters,
+    draw_weights,
+)
+from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn
+from geodrift.models.dirichlet_process_mixture.evaluation._lone_rows import LoneRows, times_among
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._facade import MatrixCorpus
 from law_checks import assert_means
 from models import dpm_problem as problem
@@ -142,3 +149,39 @@ def test_a_concentration_that_nothing_informs_keeps_its_prior():
     assert_means(
         np.stack([alpha, alpha < 0.5, alpha < 2.0], axis=-1), [1.0, 1 - np.exp(-0.5), 1 - np.exp(-2.0)]
     )
+
+
+def test_rows_that_were_fitted_have_the_probabilities_of_all_partitions():
+    """That they are with the first one: four are equal, and one is mostly alone."""
+    rows, alpha, number = np.array([[6, 0, 0]] * 4 + [[0, 1, 0]]), 1.0, 4000
+    partitions, p, _ = problem.posterior(rows, PRIOR, alpha)
+    rng, chosen = np.random.default_rng(1), np.repeat(partitions, np.rint(number * p).astype(int), axis=0)
+    sizes, counts = np.zeros((len(chosen), 5)), np.zeros((len(chosen), 5, 3), int)
+    clusters, weights, new = np.full(counts.shape, np.nan), np.full(sizes.shape, np.nan), []
+    for draw, partition in enumerate(chosen):
+        each = np.bincount(partition)
+        np.add.at(counts[draw], partition, rows)
+        sizes[draw, : len(each)] = each / 5
+        weights[draw, : len(each)], rest = draw_weights(each, alpha, 0.0, rng)
+        clusters[draw, : len(each)] = draw_clusters(counts[draw, : len(each)], PRIOR, rng)
+        new.append(rest)
+    given, draws = sp.csr_matrix(rows), Drawn(clusters, counts, weights, np.array(new))
+    lone = LoneRows.of(counts, sizes, 5, times_among(content_hashes(given)))
+    how = {"found": np.ones((len(chosen), 2), bool), "others": True, "fitted": True, "lone": lone}
+    told = membership(given, draws, PRIOR, places=chosen[:, :1], **how)["mean"]
+    # Means of probabilities, whose standard errors are .003 at most.
+    np.testing.assert_allclose(told[1:, 0], (p @ (partitions == partitions[:, :1]))[1:], atol=0.008)
+    np.testing.assert_allclose(told.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_a_row_that_is_alone_in_every_draw_is_in_its_own_cluster():
+    model = DirichletProcessMixture(n_steps=20, n_draws=5, n_chains=1, random_state=0).fit(LONG[:1])
+    assert model.predict_proba(LONG[:1]).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("method", ["gibbs", "scir"])
+def test_rows_of_a_run_without_a_warm_up_are_counted_once(method):
+    model = DirichletProcessMixture(method=method, n_steps=1, n_chains=1, random_state=0).fit(LONG)
+    if method == "gibbs":
+        assert model._draws["cluster_counts"][0].sum() == LONG.sum()
+    assert model.predict_proba(LONG).sum(axis=1) == pytest.approx(1.0)

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
+from geodrift.kernels._streams import VMF_ASSIGNMENTS
 from geodrift.models.von_mises_fisher_mixture._cluster_number import (
     Components,
     DirichletProcess,
     FiniteMixtures,
 )
+from geodrift.models.von_mises_fisher_mixture._collapsed_gibbs import CollapsedGibbs
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
 from law_checks import assert_means
 from models import vmf_problem
 
@@ -55,3 +58,12 @@ def test_sparse_rows_are_drawn_as_dense_ones():
     sparse = vmf_problem.chain(copy.copy(number), law, 1, 100, 3, rows=sp.csr_matrix(vmf_problem.ROWS))
     np.testing.assert_array_equal(dense[:, :-1], sparse[:, :-1])
     np.testing.assert_allclose(dense[:, -1], sparse[:, -1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_a_number_of_components_that_is_given_stays(form):
+    """In float64 3 * .1 / .1 is more than 3."""
+    rows = rows_of(form(vmf_problem.ROWS))
+    gibbs = CollapsedGibbs(rows, Components(3, 0.1), vmf_problem.prior(), np.zeros(4, int), np.ones(3))
+    gibbs.one_by_one(np.arange(4), VMF_ASSIGNMENTS.family(0, 0, 0), np.random.default_rng(0))
+    assert len(gibbs.parameters(np.random.default_rng(1)).weights) == len(gibbs.kappa) == 3

@@ -7,8 +7,11 @@ from geodrift.distributions import host_log_normaliser
 from geodrift.distributions._host_sample import host_sample
 from geodrift.models import VonMisesFisherMixture
 from geodrift.models.von_mises_fisher_mixture._cluster_number import FiniteMixtures
+from geodrift.models.von_mises_fisher_mixture._concentrations import ConcentrationPrior
+from geodrift.models.von_mises_fisher_mixture._parameters import Parameters, Prior
 from geodrift.models.von_mises_fisher_mixture._predict import Draw
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from law_checks import z_bound
 
 WEIGHTS = np.array([0.5, 0.3, 0.1])
@@ -68,6 +71,29 @@ def test_the_weight_of_clusters_without_rows_is_its_mean():
     told = number.expected_others(occupied, rows, a0)
     assert abs(np.mean(drawn) - told) < z_bound(1) * np.std(drawn) / np.sqrt(len(drawn))
     assert np.mean(np.array(drawn) == 0) > 0.5
+
+
+def test_new_rows_have_the_mean_of_the_draws_densities():
+    """Draws whose weights sum to 1.4 and to .6, as that of clusters without rows is a mean."""
+    tight = (np.array([[1e9, 0.0, 0.0]]), np.array([1e6]))
+    rest = np.arange(1), 0.0, 0.5, np.zeros(3), np.ones(1)
+    draws = [Draw(*tight, np.array([weight]), *rest) for weight in (0.9, 0.1)]
+    rows = sampled_rows(20_000, draws, np.random.default_rng(0))
+    # Half of the weight is one cluster's, and half is uniform.
+    assert abs((rows[:, 0] > 0.9).mean() - (0.5 + 0.5 * 0.05)) < z_bound(1) * 0.5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_draw_without_clusters_has_the_density_of_the_prior(shared):
+    """All rows are of the background, so that no cluster has told of the one concentration of all."""
+    prior = Prior(ConcentrationPrior(3.0, 1.0, 1e6), shared, 0.7, np.array([4.0, 0.0, 0.0]))
+    found = Parameters(np.zeros(0, int), np.zeros(0), *np.zeros((2, 0, 3)), np.zeros(0), 0.6, 0.4)
+    x = host_sample(np.random.default_rng(0), np.zeros((3, 3)))
+    told = Draw.of_parameters(found, prior).log_densities(rows_of(x), np.arange(3))
+    kappa = prior.concentration.draws(np.random.default_rng(1), 20_000)[:, None]
+    lengths = np.sqrt(kappa**2 + 2 * kappa * (x @ prior.r0) + 16.0)
+    each = host_log_normaliser(3, kappa) + host_log_normaliser(3, 4.0) - host_log_normaliser(3, lengths)
+    np.testing.assert_allclose(np.exp(told[:, 0]), 0.4 * np.exp(each).mean(axis=0), rtol=0.03)
 
 
 @pytest.mark.slow  # in CI the weight of such clusters

@@ -1,5 +1,6 @@
 """What the Dirichlet-process mixture answers."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,9 +19,10 @@ from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import
     averaged,
     under_draws,
 )
-from geodrift.models.dirichlet_process_mixture.evaluation._membership import told_membership
+from geodrift.models.dirichlet_process_mixture.evaluation._membership import lone_of_told, told_membership
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
+from geodrift.models.kit._fitted_among import times_among
 
 
 class DirichletProcessAnswers(CountedAnswers):
@@ -72,11 +74,15 @@ class DirichletProcessAnswers(CountedAnswers):
     ) -> Callable[[sp.csr_matrix], dict[str, Float[np.ndarray, "D K"]]]:
         """The draws are read once for all rows."""
         del seed, intervals
-        posterior = run.draws["posterior"].to_dataset()
-        stored = flat({name: posterior[name].values for name in PARAMETERS if name in posterior})
-        given: Any = stored, self.aligned(run)[1], float(run.config["settings"]["cluster_word_prior"])
-        others = not self.number_is_given(run)
-        return lambda rows: told_membership(rows, *given, others=others, fitted=fitted)
+        posterior, names = run.draws["posterior"].to_dataset(), (*PARAMETERS, "cluster_sizes")
+        stored = flat({name: posterior[name].values for name in names if name in posterior})
+        agreed, prior = self.aligned(run)[1], float(run.config["settings"]["cluster_word_prior"])
+        others, lone = not self.number_is_given(run), None
+        if fitted and others:
+            times = functools.partial(times_among, run)
+            lone = lone_of_told(stored, agreed, int(run.config["documents"]), times)
+        how: dict[str, Any] = {"others": others, "fitted": fitted, "lone": lone}
+        return lambda rows: told_membership(rows, stored, agreed, prior, **how)
 
     def other_columns(self, run: Run) -> list[str]:
         """Clusters that are not told of, unless their number is given."""

@@ -129,12 +129,12 @@ class Chain(ModelChain):
 
     def step(self) -> int:
         """One minibatch; returns its number of rows."""
+        rows = self._rows()  # the first are thrown into clusters, which no row may be in before
         if not self.joined and not self.warming_up:
             unseen = self.move.unseen()
             for start in range(0, len(unseen), self.move.batch_size):
                 self.move.join(self.source.rows(unseen[start : start + self.move.batch_size]), self.count)
             self.joined = True
-        rows = self._rows()
         self.move.step(rows, self.count)
         self.count += 1
         return len(rows.numbers)

@@ -17,12 +17,14 @@ from geodrift.models.dirichlet_process_mixture._reports import ClusterReports
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture._stored_assignments import StoredAssignments
 from geodrift.models.dirichlet_process_mixture.evaluation._log_predictive import Drawn, averaged, under_draws
-from geodrift.models.dirichlet_process_mixture.evaluation._membership import told_membership
+from geodrift.models.dirichlet_process_mixture.evaluation._lone_rows import times_among
+from geodrift.models.dirichlet_process_mixture.evaluation._membership import lone_of_told, told_membership
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
+from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._facade import MatrixCorpus
-from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
+from geodrift.models.kit._fitted_rows import by_fitted
 
 PASSES, LEAST_STEPS = 200, 400  # over the rows, and steps, of a fit that is not told how many
 
@@ -150,7 +152,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         self.concentration_draws_ = self._draws["concentration"]
         self.assignment_draws_ = self._draws.get("assignments")
         self._lengths = np.asarray(corpus.matrix.sum(axis=1)).ravel().astype(np.int64)
-        self._fitted = hashes_of(corpus.matrix)
+        self._fitted = content_hashes(corpus.matrix)
         self.labels_ = self._labels(self._membership(corpus.matrix)["mean"])
 
     def fit_predict(self, X: Any, y: None = None) -> Int[np.ndarray, " D"]:
@@ -233,9 +235,11 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
 
     def _membership(self, rows: sp.csr_matrix) -> dict[str, Float[np.ndarray, "D K"]]:
         given: Any = self._draws, self.agreement_, self.settings_.cluster_word_prior
+        known = len(self._fitted), times_among(self._fitted)
+        lone = None if self._given else lone_of_told(self._draws, self.agreement_, *known)
 
         def weigh(some: sp.csr_matrix, fitted: bool) -> dict[str, Float[np.ndarray, "D K"]]:
-            return told_membership(some, *given, others=not self._given, fitted=fitted)
+            return told_membership(some, *given, others=not self._given, fitted=fitted, lone=lone)
 
         return by_fitted(rows, self._fitted, weigh)
 

@@ -40,13 +40,8 @@ def fitted_among(run: Run, rows: sp.csr_matrix) -> Bool[np.ndarray, " D"] | None
         return np.zeros(rows.shape[0], bool)
     held_out = run.config["held_out"]
     training = corpus.split(held_out, run.config["seed"])[0] if held_out else corpus
-    sums, has_words = np.unique(_sums(rows)), np.diff(rows.indptr) > 0
-
-    def known(numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, " known"]:
-        there = training.rows(numbers)
-        return content_hashes(there[_are_in(sums, _sums(there))])
-
-    hashes = np.unique(_in_blocks(training.num_documents, known))
+    has_words = np.diff(rows.indptr) > 0
+    hashes = np.unique(_hashes_like(training, rows))
     fitted = _are_in(hashes, content_hashes(rows)) & has_words
     corpus.let_go()
     if rows.shape[0] == corpus.num_documents and not mostly(fitted, has_words):
@@ -55,6 +50,40 @@ def fitted_among(run: Run, rows: sp.csr_matrix) -> Bool[np.ndarray, " D"] | None
         alike[numbers] = _alike_in_place(corpus, rows, numbers)
         fitted = alike if mostly(alike, has_words) else fitted
     return fitted
+
+
+def times_among(run: Run, rows: sp.csr_matrix) -> Int[np.ndarray, " D"]:
+    """How many documents that a run was fitted to have the words of each of ``rows``, each as often.
+
+    Args:
+        run: The run.
+        rows: Counts, [D, V], in canonical form.
+
+    Returns:
+        The numbers; 0 where the corpus is gone or damaged.
+    """
+    if not rows.shape[0]:  # without reading the corpus
+        return np.zeros(0, np.int64)
+    try:
+        corpus = Corpus.open(run.path / run.config["corpus"]["path"], checked=False)
+    except InputError:
+        return np.zeros(rows.shape[0], np.int64)
+    held_out = run.config["held_out"]
+    training = corpus.split(held_out, run.config["seed"])[0] if held_out else corpus
+    ordered, hashes = np.sort(_hashes_like(training, rows)), content_hashes(rows)
+    corpus.let_go()
+    return np.searchsorted(ordered, hashes, "right") - np.searchsorted(ordered, hashes, "left")
+
+
+def _hashes_like(training: Corpus | CorpusView, rows: sp.csr_matrix) -> Int[np.ndarray, " n"]:
+    """Hashes of the documents whose words have the sum of one of ``rows``, in canonical form."""
+    sums = np.unique(_sums(rows))
+
+    def known(numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, " known"]:
+        there = training.rows(numbers)
+        return content_hashes(there[_are_in(sums, _sums(there))])
+
+    return _in_blocks(training.num_documents, known)
 
 
 def mostly(fitted: Bool[np.ndarray, " D"], has_words: Bool[np.ndarray, " D"]) -> bool:

@@ -1,5 +1,7 @@
 """The compiled loop over blocks of dense rows."""
 
+import math
+
 import numba
 import numpy as np
 
@@ -37,7 +39,8 @@ def redraw_dense(x, rows, z, sums, resultants, law, along, fresh, size, family, 
                 free += 1
         most = float(end - done)  # clusters that the block may bring
         if law.new_each < 0.0:
-            most = min(most, law.new_first / law.g - (room - free))
+            # Rounded: K g / g may be more than K, and K components have no room for more.
+            most = min(most, math.floor(law.new_first / law.g + 0.5) - (room - free))
         if free < most:
             break
         part = x[done:end]

@@ -136,7 +136,10 @@ def _of_fresh(
     """``r0`` and ``fresh`` of a draw."""
     if prior is None or not prior.r0.any():
         return np.zeros(dim), np.ones(1)
-    return prior.r0, concentrations[:1] if prior.shared else prior.concentration.quantiles(FRESH)
+    if prior.shared and len(concentrations):
+        return prior.r0, concentrations[:1]
+    # Also where all rows are of the background, of which one kappa for all has its prior.
+    return prior.r0, prior.concentration.quantiles(FRESH)
 
 
 def score_samples(rows: Rows, draws: list[Draw]) -> Float[np.ndarray, " N"]:

@@ -105,7 +105,9 @@ class SparseRows(Rows):
         while done < len(numbers):
             some = numbers[done : done + SPARSE_BLOCK]
             free = int((sums.counts == 0).sum())
-            most = len(some) if law.new_each == 0 else min(len(some), law.new_first / law.g - (room - free))
+            most = len(some)
+            if law.new_each < 0:
+                most = min(most, round(law.new_first / law.g) - (room - free))
             if free < most:
                 break
             part = self.matrix[some]
