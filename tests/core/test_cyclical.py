@@ -54,6 +54,7 @@ def grid_law(log_density, schedule, steps, x):
     return np.stack([seen[count] for count in steps])
 
 
+@pytest.mark.slow  # in CI a cycle whose steps are tested, and what it stores
 def test_law_of_the_sampling_stage():
     """Two modes that are 10 sd apart, against the product of a cycle's kernels, without slack for the step.
 

@@ -247,6 +247,7 @@ def dirichlet_exact(a):
 CHARTS = {"reduced natural": metrics.ReducedNatural(10.0), "expanded natural": metrics.ExpandedNatural()}
 
 
+@pytest.mark.slow  # in CI on a dense metric
 @pytest.mark.parametrize(
     "name",
     [

@@ -228,6 +228,7 @@ def test_estimates_of_the_noise_that_scatter_end_no_run(kind, log_sd, seed):
     assert_right(draws.position, mean, np.diag(1.02 / precision if kind == "SGLD" else 1 / precision), 4.0)
 
 
+@pytest.mark.slow  # in CI three data have
 def test_one_datum_has_no_noise():
     data = jnp.array([1.3])
     estimator = gd.estimators.ControlVariate(

@@ -392,6 +392,7 @@ def test_bias_of_sgrhmc_falls_as_its_order_says(composition, order, steps, chain
     assert abs(biases[0]) > error  # one order less would be seen
 
 
+@pytest.mark.slow  # in CI SGRHMC on flat space
 @pytest.mark.parametrize("alpha", [1.5, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_sgrhmc_mirrors_position_and_momentum(alpha):
     """Gamma(alpha, 1) in the chart theta > 0 with G^-1 = theta."""

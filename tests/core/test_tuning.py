@@ -240,6 +240,7 @@ def test_trajectories_on_a_sphere(capsys):
     assert f"num_steps {draws.tuned.num_steps}; acceptance" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # in CI walls of other laws
 @pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
 def test_dirichlet(form):
     # At the walls the force is (alpha - 1)/theta, or (2 alpha - 1)/x lifted. Where its square has no mean, no

@@ -134,6 +134,7 @@ def test_a_pole_at_a_wall_does_not_throw_the_pilot_away(seed):
     assert_within_the_bars(draws.position, [4 / 201], [2 / 201])
 
 
+@pytest.mark.slow  # in CI walls and far starts
 @pytest.mark.parametrize("kind", [SGGMC, pytest.param(GMC, marks=SLOW), pytest.param(GSGNHT, marks=SLOW)])
 def test_the_mean_and_the_spread_of_data_that_are_far_from_the_start(kind):
     """The pilot goes on until it has come there, which takes more rounds than there are in any case."""

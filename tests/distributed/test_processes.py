@@ -11,6 +11,7 @@ from distributed.runs_of_processes import (
     await_steps,
     await_workers,
     disturb,
+    of_command,
     placed,
     start,
     wait_for,
@@ -40,6 +41,14 @@ def test_processes_that_something_else_started_leave_a_run_that_two_of_our_own_g
     assert_same_bits(run, alone)
 
 
+def test_two_processes_have_the_bits_of_one(corpus, alone, tmp_path):
+    run = tmp_path / "run"
+    fit = of_command("fit", "lda", corpus, "--run", run, *SETTINGS, "--steps", STEPS, "--processes", 2)
+    assert fit[0] == 0, fit
+    assert_same_bits(run, alone)
+
+
+@pytest.mark.slow  # in CI two processes that live, and one of a small program that dies
 def test_the_death_of_one_of_two_processes_costs_no_bit(corpus, alone, tmp_path):
     run, log = tmp_path / "run", tmp_path / "log"
     on = start("fit", "lda", corpus, "--run", run, *SETTINGS, "--steps", STEPS, "--processes", 2, log=log)

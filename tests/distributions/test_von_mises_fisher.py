@@ -278,6 +278,7 @@ def test_fit_recovers_the_law(dim, concentration):
     assert float(mean @ law.mean) > 1 - 3 * dim / (n * concentration)
 
 
+@pytest.mark.slow  # in CI the values and slopes that it takes
 def test_fit_maximises_the_weighted_likelihood():
     x = distributions.sample(jax.random.key(3), _mean_direction(6, jnp.float64), 4.0, (50,))
     weights = np.random.default_rng(0).uniform(size=50)

@@ -189,6 +189,7 @@ def draws_of(chain, steps):
     return sampled([chain], steps)["topics"][0]
 
 
+@pytest.mark.parametrize("counts_in", [pytest.param("table", marks=pytest.mark.slow), "lists"], indirect=True)
 @pytest.mark.usefixtures("counts_in")
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
     monkeypatch.setattr(_sampler, "WORTH_PARTS", 0)

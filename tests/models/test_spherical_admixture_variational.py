@@ -253,7 +253,7 @@ def _fit(method, form, vectors, hyperparameters):
         pytest.param("L-BFGS", "untied", marks=pytest.mark.slow),
         pytest.param("stochastic", "tied", marks=pytest.mark.slow),
         ("stochastic", "untied"),
-        ("published", "tied"),
+        pytest.param("published", "tied", marks=pytest.mark.slow),
         pytest.param("published stochastic", "tied", marks=pytest.mark.slow),
     ],
 )

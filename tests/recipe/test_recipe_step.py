@@ -151,7 +151,7 @@ def test_without_settings_from_minibatches(make, stated):
     ("sampler", "options", "match"),
     [
         pytest.param(recipe.hmc(normal, None), {}, "come to rest nowhere", marks=pytest.mark.slow),
-        (recipe.sgnht(normal, None), {}, "as a thermostat does"),
+        pytest.param(recipe.sgnht(normal, None), {}, "as a thermostat does", marks=pytest.mark.slow),
         (recipe.sgld(lambda t: jnp.sum(t**2), None), {"initial": jnp.zeros(501)}, "z has 501 numbers"),
     ],
 )

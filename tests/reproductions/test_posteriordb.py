@@ -51,7 +51,7 @@ def test_samplers_have_the_law_of_enumeration(code, kernel, ladder):
     assert_law(code, getattr(code.samplers, kernel), ladder, exact)
 
 
-@pytest.mark.parametrize("kernel", ["Collapsed", "Uncollapsed"])
+@pytest.mark.parametrize("kernel", ["Collapsed", pytest.param("Uncollapsed", marks=pytest.mark.slow)])
 def test_a_replica_has_the_law_that_its_exchanges_take_it_to_have(code, kernel):
     tiny, power = code.exact.TINY, 0.4
     kernel = getattr(code.samplers, kernel)
