@@ -93,6 +93,20 @@ def test_whole_numbers_are_ids_however_they_are_stored(tmp_path):
         ids("float")
 
 
+def test_ids_and_columns_in_memory_are_as_pandas_has_them():
+    class Columns(list):
+        """As a DataFrame with a name twice."""
+
+        def __getitem__(self, name):
+            return [1, 2, 3]
+
+    counts = np.ones((3, 2), int)
+    corpus = Corpus.from_matrix(counts, ["a", "b"], ids=np.array([1001.0, np.nan, 3.5]))
+    assert [document.id for document in told(corpus)] == ["1001", "1", "3.5"]
+    with pytest.raises(InputError, match="two fields 'year': give each column a name of its own"):
+        Corpus.from_matrix(counts, ["a", "b"], fields=Columns(["year", "year"]))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_values_that_are_no_ids_are_counted(tmp_path, workers):
     values = [1001.0, 1.5, True, None, "", ["a"], "b"]

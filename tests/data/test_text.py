@@ -77,6 +77,15 @@ def test_counts_are_those_of_count_vectorizer(folder, ngrams, min_df, max_df, st
     assert np.array_equal(corpus.matrix().toarray(), expected.toarray())
 
 
+def test_a_number_of_numpy_is_no_proportion():
+    """Of ten documents two times ten would be asked for."""
+    options = TextOptions(min_df=np.int64(2), max_df=np.float32(0.5), max_words=np.int32(9))
+    assert options.limits(10) == (2, 5)
+    assert json.loads(json.dumps(options.to_dict())) == TextOptions(2, 0.5, 9).to_dict()
+    with pytest.raises(InputError, match="max_df as a proportion"):
+        TextOptions(max_df=np.float32(1.5))
+
+
 def test_every_form_of_input_gives_the_same_corpus(folder, tmp_path):
     options = TextOptions(min_df=1, max_df=1.0)
     records = [json.dumps({"id": i, "body": text}) for i, text in enumerate(TEXTS)]

@@ -166,6 +166,8 @@ def test_what_is_found_fills_up_what_is_given():
 
 def test_topics_of_words_are_these_and_those_beside_them():
     found = topics_of_words({"one": ["w00", "nothing"], "two": ["w15"]}, WORDS, documents(60, 0))
+    dense = topics_of_words([["w00", "nothing"], ["w15"]], WORDS, documents(60, 0).toarray())
+    np.testing.assert_array_equal(dense, found)
     assert found.sum(axis=1) == pytest.approx([1, 1], rel=1e-5)
     assert found[0, 0] > 0.5
     assert found[0, :10].sum() > 0.8

@@ -12,6 +12,7 @@ import numpy as np
 from geodrift._errors import InputError
 from geodrift.data._documents import PARTS, Document, DocumentTable, Part, PartInfo
 from geodrift.data._fields import can_be_kept, kept_fields
+from geodrift.data._identities import id_of
 
 MOST_FIELDS = 1000  # of all documents together
 _MAX_DOCUMENTS = 1_000_000  # of a part
@@ -117,8 +118,8 @@ def table_of(number: int, ids: Sequence[Any] | np.ndarray | None, fields: Any) -
     Raises:
         InputError: A column is longer or shorter, or a value is no number, date or text.
     """
-    columns = {} if fields is None else {str(name): list(fields[name]) for name in fields}
-    names = [str(i) for i in range(number)] if ids is None else [str(name) for name in ids]
+    columns = {} if fields is None else _columns(fields)
+    names = [str(i) for i in range(number)] if ids is None else [_id(*one) for one in enumerate(ids)]
     for what, values in {"ids": names, **{f"field {name!r}": v for name, v in columns.items()}}.items():
         if len(values) != number:
             raise InputError(f"{what} has {len(values):,} values, the documents are {number:,}")
@@ -128,6 +129,24 @@ def table_of(number: int, ids: Sequence[Any] | np.ndarray | None, fields: Any) -
     for place, name in enumerate(names):
         writer.add(Document(name, kept_fields({f: values[place] for f, values in columns.items()})))
     return writer.table()
+
+
+def _columns(fields: Any) -> dict[str, list]:
+    """Columns by name."""
+    columns: dict[str, list] = {}
+    for name in fields:
+        if str(name) in columns:
+            raise InputError(f"there are two fields {str(name)!r}: give each column a name of its own")
+        columns[str(name)] = list(fields[name])
+    return columns
+
+
+def _id(place: int, value: Any) -> str:
+    """An id as text: 7.0, as pandas has whole numbers beside a gap, is 7; the gap has its place."""
+    found = id_of(value)
+    if found == "" and not isinstance(value, str):
+        return str(place)
+    return str(value) if found is None else found
 
 
 def _check_kinds(name: str, values: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from geodrift._errors import InputError
+from geodrift.data._fields import of_python
 from geodrift.data._regular_files import open_regular
 from geodrift.data._token_pattern import compiled, limited
 from geodrift.data._words_of_text import normal, words_of_text
@@ -48,6 +49,8 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
+        for name in ("min_df", "max_df", "max_words", "ngrams"):
+            object.__setattr__(self, name, of_python(getattr(self, name)))  # NumPy's 5 is no proportion
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
             if isinstance(value, float) and not 0 <= value <= 1:

@@ -78,7 +78,7 @@ def topics_of_words(
 
 
 def _blocks(corpus: Any) -> Iterator[sp.csr_matrix]:
-    whole = corpus.tocsr() if sp.issparse(corpus) else corpus
+    whole = corpus if hasattr(corpus, "num_documents") else sp.csr_matrix(corpus)
     number = whole.shape[0] if sp.issparse(whole) else whole.num_documents
     for start in range(0, number, DOCUMENTS_A_BLOCK):
         numbers = np.arange(start, min(start + DOCUMENTS_A_BLOCK, number))
