@@ -137,6 +137,19 @@ def test_the_next_draw_of_the_next_chain_lies_in_the_interval_nine_times_in_ten(
     assert -0.02 - 3 * error < np.mean(inside) - 0.9 < (0.05 if num_chains == 2 else 0.02) + 3 * error
 
 
+@pytest.mark.parametrize("number", [1, 1500])
+def test_intervals_hold_where_nothing_tells_what_is_typical(number):
+    """One component alone, and words or sizes of which each is below a thousandth."""
+    rng, inside, repeats = np.random.default_rng(0), [], 1500 if number == 1 else 40
+    center, words = np.sqrt(rng.dirichlet(np.full(number, 200.0))), np.arange(min(number, 50))
+    for _ in range(repeats):
+        means = center * (1 + 0.1 * rng.standard_normal((3, number)))
+        draws = np.repeat(means[:, None], 4, axis=1)
+        low, high = next_draw_intervals(draws[:-1], words)
+        inside.append(((means[-1, words] >= low) & (means[-1, words] <= high)).mean())
+    assert 0.875 < np.mean(inside) < 0.95  # of two chains; it was .83 and .69
+
+
 def test_intervals_of_pooled_draws_alone_would_miss_the_next_chain():
     """The same chains as above with `between` 3: what the deviation of the chains' means is for."""
     rng, inside = np.random.default_rng(0), []

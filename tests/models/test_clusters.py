@@ -112,6 +112,11 @@ def test_membership_is_the_chance_of_a_companion():
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
+def test_rows_of_no_cluster_have_no_companion():
+    found = membership(np.array([[0, 0, 1, -1, -1]] * 2), np.array([0, 0, 1, 0, 1]))
+    np.testing.assert_array_equal(found, [[1, 0], [1, 0], [0, 1], [1, 0], [0, 1]])
+
+
 def test_number_of_clusters_above_a_size():
     draws = np.array([[0, 0, 0, 0, 5], [1, 1, 2, 2, 3], [7, 7, 7, 7, 7], [0, 0, 1, 1, -1]])
     told = cluster_count(draws, 0.2)

@@ -25,7 +25,8 @@ def membership(assignments: Any, partition: Any) -> Float[np.ndarray, "D K"]:
     them, and sums to 1.
 
     Args:
-        assignments: Draws of assignments [draw, row], any labels.
+        assignments: Draws of assignments [draw, row], any labels. A label below 0 is no cluster: such a row
+            is together with no other.
         partition: Labels of the rows from 0 without gaps, [row], as `point_partition` returns them.
 
     Raises:
@@ -39,6 +40,7 @@ def membership(assignments: Any, partition: Any) -> Float[np.ndarray, "D K"]:
         )
     total = np.zeros((len(reference), int(reference.max()) + 1))
     for draw in draws:
-        labels = compact(draw)
+        highest = max(int(draw.max()), 0)
+        labels = compact(np.where(draw < 0, highest + 1 + np.arange(len(draw)), draw.astype(np.int64)))
         total += shares_of_reference(labels, reference)[labels]
     return total / len(draws)

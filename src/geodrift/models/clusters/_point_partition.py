@@ -34,7 +34,8 @@ def point_partition(
     """The partition of least expected variation of information, or Binder's loss, under the draws.
 
     Args:
-        assignments: Draws of assignments [draw, row], any labels.
+        assignments: Draws of assignments [draw, row], any labels. Those below 0 are labels as any others:
+            leave rows of no cluster out, or give each a label of its own.
         loss: ``"vi"`` or ``"binder"``.
         most: Largest number of clusters; None: twice what the draws have at most.
         seed: Of the order of the rows.

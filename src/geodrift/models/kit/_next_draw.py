@@ -72,8 +72,10 @@ def _between(means: Float[np.ndarray, "C V"]) -> tuple[Float[np.ndarray, " V"], 
     """Standard deviation of each word between chains, moderated, and its degrees of freedom."""
     variances, squares = means.var(axis=0, ddof=1), means.mean(axis=0) ** 2
     own, counts = len(means) - 1, squares >= LEAST_WEIGHT
-    if not counts.any():
-        return np.sqrt(variances), own + POOLED_DEGREES
+    if not counts.any():  # of a thousand words or more, or sizes of as many components: the larger ones
+        counts = (squares > 0) & (squares >= squares.mean())
+    if counts.sum() < 2:  # one word says nothing of what is typical, and its B has its own degrees alone
+        return np.sqrt(variances), float(own)
     typical, pooled = _typical(variances[counts] / squares[counts], own)
     degrees = own + pooled
     return np.sqrt((own * variances + pooled * typical * squares) / degrees), degrees
@@ -86,7 +88,7 @@ def _typical(ratios: Float[np.ndarray, " W"], own: int) -> tuple[float, float]:
     and by trigamma(d / 2) more where B itself is of a scaled inverse chi-squared law of d degrees of freedom.
     """
     logs = np.log(np.maximum(ratios, _ROUNDING))
-    excess = logs.var(ddof=1) - special.polygamma(1, own / 2) if len(logs) > 1 else 0.0
+    excess = logs.var(ddof=1) - special.polygamma(1, own / 2)
     level = logs.mean() - _mean_log(own)
     if excess <= 0:
         return float(np.exp(level)), POOLED_DEGREES
