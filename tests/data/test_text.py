@@ -77,6 +77,7 @@ def test_counts_are_those_of_count_vectorizer(folder, ngrams, min_df, max_df, st
     assert np.array_equal(corpus.matrix().toarray(), expected.toarray())
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_a_number_of_numpy_is_no_proportion():
     """Of ten documents two times ten would be asked for."""
     options = TextOptions(min_df=np.int64(2), max_df=np.float32(0.5), max_words=np.int32(9))
