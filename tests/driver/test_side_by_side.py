@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from geodrift import Result, SamplingError
 from geodrift.data import Corpus
-from geodrift.driver import Length, plan_of, sampled
+from geodrift.driver import Length, compile_steps, plan_of, sampled
 from geodrift.driver._loop import Loop
 from geodrift.driver._side_by_side import SideBySide
 from geodrift.driver._timing import steps_in
@@ -94,6 +94,33 @@ def test_steps_are_at_the_same_time(threads):
     draws = sampled([StepsChain(meet.wait) for _ in range(4)], 30)
     assert draws["count"].shape[0] == 4
     assert shares == [1, 1]
+
+
+@pytest.mark.parametrize(("number", "share"), [(4, 1), (1, 2)])
+def test_kernels_are_compiled_for_the_threads_that_a_step_has(number, share):
+    """Of two threads four chains have one each, side by side, and a chain alone has both."""
+    seen = []
+
+    class OfThreads(StepsChain):
+        def compile(self) -> None:
+            seen.append(("compile", numba.get_num_threads()))
+
+        def draw(self):
+            seen.append(("draw", numba.get_num_threads()))
+            return super().draw()
+
+    chains = [OfThreads(lambda: seen.append(("step", numba.get_num_threads()))) for _ in range(number)]
+    before = numba.get_num_threads()
+    numba.set_num_threads(2)
+    try:
+        compile_steps(chains)
+        steps_in(0.2, chains)
+    finally:
+        numba.set_num_threads(before)
+    assert seen[0] == ("compile", share)
+    assert ("compile", share) not in seen[1:]
+    assert {call for call, _ in seen} == {"compile", "step", "draw"}
+    assert {threads for _, threads in seen} == {share}
 
 
 def test_a_time_holds_as_many_steps_as_chains_take_side_by_side(threads):

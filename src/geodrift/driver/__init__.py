@@ -19,6 +19,7 @@ from geodrift.driver._loop import chunks as chunks
 from geodrift.driver._plan import Plan as Plan
 from geodrift.driver._plan import Room as Room
 from geodrift.driver._plan import Shares as Shares
+from geodrift.driver._preparation import compile_steps as compile_steps
 from geodrift.driver._repair import repair as repair
 from geodrift.driver._report import RunReport as RunReport
 from geodrift.driver._run import Run as Run

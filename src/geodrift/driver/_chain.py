@@ -97,6 +97,9 @@ class Chain(abc.ABC):
         """
         return 0
 
+    def compile(self) -> None:  # noqa: B027  most chains have nothing to compile before
+        """Compile what steps call, for as many threads as the present one has: no time is to count it."""
+
     @abc.abstractmethod
     def begin(self, plan: Plan) -> None:
         """Take note of the plan: before the first step under it, and again where it was extended or revised.

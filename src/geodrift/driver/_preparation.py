@@ -1,4 +1,4 @@
-"""What chains do before their first step, side by side on the cores."""
+"""What chains do before their first step: kernels are compiled, and starts looked for side by side."""
 
 import os
 import threading
@@ -9,9 +9,16 @@ from queue import Empty, SimpleQueue
 from threadpoolctl import threadpool_limits
 
 from geodrift.driver._chain import Chain
+from geodrift.driver._side_by_side import SideBySide
 
 LOOK_SECONDS = 0.5
 TELL_AFTER, TELL_EVERY = 2.0, 10.0  # seconds
+
+
+def compile_steps(chains: Sequence[Chain]) -> None:
+    """Compile what the steps of chains of one kind call, with the share of the threads that a step has."""
+    with SideBySide(chains) as beside:
+        beside.each(lambda chain: chain.compile(), chains[:1])
 
 
 def prepare(

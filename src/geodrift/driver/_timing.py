@@ -77,18 +77,18 @@ def steps_in(
     if most is None and first.shares.warm_up_fraction >= LONG_WARM_UP:
         limit = math.inf
     ends = started + min(PILOT_TIME * share, PILOT_SECONDS / number)
-    for step in range(COMPILING_STEPS):
-        if step == 0 or time.perf_counter() < ends:
-            _advance(first, 1, math.inf, look)
-    num_draws, of_draw = draws_in(share, first, kept)
-    ends -= PILOT_TIME * min(num_draws * of_draw, share)
-    begun = time.perf_counter()
-    # The first step may have found a start, which takes longer than a pilot.
-    ends = max(ends, begun + min(LEAST_SHARE * (share - (begun - started)), PILOT_SECONDS / number))
     with SideBySide(chains) as beside:
+        for step in range(COMPILING_STEPS):
+            if step == 0 or time.perf_counter() < ends:
+                beside.each(lambda chain: _advance(chain, 1, math.inf, look), [first])
+        ((num_draws, of_draw),) = beside.each(lambda chain: draws_in(share, chain, kept), [first])
+        ends -= PILOT_TIME * min(num_draws * of_draw, share)
+        begun = time.perf_counter()
+        # The first step may have found a start, which takes longer than a pilot.
+        ends = max(ends, begun + min(LEAST_SHARE * (share - (begun - started)), PILOT_SECONDS / number))
         spent, done = _paced_by_first(chains, beside, ends, limit, look)
-    if of_draw > 0.0:  # that of components that come and go may have become another
-        num_draws, of_draw = draws_in(share, first, kept)
+        if of_draw > 0.0:  # that of components that come and go may have become another
+            ((num_draws, of_draw),) = beside.each(lambda chain: draws_in(share, chain, kept), [first])
     of_checkpoint = _of_checkpoint(chains) if kept else 0.0
     left = seconds - of_checkpoints(of_checkpoint, seconds, CHECKPOINTS)
     left = (left - (time.perf_counter() - started)) / number

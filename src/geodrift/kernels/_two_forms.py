@@ -37,14 +37,15 @@ class TwoForms:
         )
 
     def __call__(self, work: int, *arguments: Any) -> Any:
-        """The kernel's result. With no work at all both forms run, which compiles them."""
+        """The kernel's result. With no work at all every form runs that any work would take: they compile."""
         if 0 < work < self.worth_threads:
             return self.in_one_thread(*arguments)
         start_threads()
-        if work > 0 and numba.get_num_threads() == 1:
-            return self.in_one_thread(*arguments)
-        in_threads = self.in_threads(*arguments)
-        return in_threads if work > 0 else self.in_one_thread(*arguments)
+        if numba.get_num_threads() > 1:
+            result = self.in_threads(*arguments)
+            if work > 0:
+                return result
+        return self.in_one_thread(*arguments)
 
 
 def _named(kernel: Callable, suffix: str) -> Callable:

@@ -74,6 +74,10 @@ class Chain(ModelChain):
         """See `ClusterMove.threads_of_a_step`."""
         return self.move.threads_of_a_step
 
+    def compile(self) -> None:
+        """See `ClusterMove.compile`."""
+        self.move.compile()
+
     @property
     def variables(self) -> dict[str, Variable]:
         """Clusters, of which there are as many as a draw has, and numbers that no order of them changes."""

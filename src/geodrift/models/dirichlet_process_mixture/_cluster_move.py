@@ -42,6 +42,9 @@ class ClusterMove(abc.ABC):
     def rows_of_pass(self, number: int) -> int:
         """How many rows, the first of a random order, pass ``number`` goes over."""
 
+    def compile(self) -> None:  # noqa: B027  some compile in their first step
+        """See `Chain.compile`."""
+
     @abc.abstractmethod
     def begin(self, rows: Rows) -> None:
         """What happens before the first step, with the rows of the first pass."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from geodrift._whole import whole
 from geodrift.data import csr_or_dense
 from geodrift.data._limits import default_words
-from geodrift.driver import Chain, sampled
+from geodrift.driver import Chain, compile_steps, sampled
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import Directions
 from geodrift.models.kit._by_processes import sampled_by_processes
@@ -114,6 +114,7 @@ class Facade(TransformerMixin, BaseEstimator):
         chains = [chain_type(corpus, settings, seed=seed, chain=chain) for chain in range(number)]
         for number, chain in enumerate(chains if start is not None else ()):
             chain.start_from(start[number % len(start)])
+        compile_steps(chains)
         return chains
 
     def _sampled(

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from geodrift._errors import InputError
 from geodrift.data import Corpus, CorpusView, VectorRows, VectorSource, VectorView
 from geodrift.distributed import Team
-from geodrift.driver import Chain, FitResult, Labels, Length, Run, fit_to_run
+from geodrift.driver import Chain, FitResult, Labels, Length, Run, compile_steps, fit_to_run
 from geodrift.models.kit._chain import ModelChain
 from geodrift.models.kit._model import KIND, Model
 
@@ -58,6 +58,7 @@ def make_chains(
     if start is not None:
         for number, chain in enumerate(chains):
             chain.start_from(start[number % len(start)])
+    compile_steps(chains)
     return chains
 
 

@@ -66,6 +66,10 @@ class MinibatchChain(ModelChain, abc.ABC):
         """See `TopicMove.threads_of_a_step`."""
         return self.move.threads_of_a_step
 
+    def compile(self) -> None:
+        """See `TopicMove.compile`."""
+        self.move.compile()
+
     @abc.abstractmethod
     def _move(self) -> TopicMove:
         """What redraws the minibatches, at its start."""

@@ -35,6 +35,9 @@ class TopicMove(abc.ABC):
         """The present eta."""
         return self.settings.topic_word_prior
 
+    def compile(self) -> None:  # noqa: B027  some compile in their first step
+        """See `Chain.compile`."""
+
     def begin(self, documents: Int[np.ndarray, " D"]) -> None:  # noqa: B027  most moves do nothing
         """What happens before the first step; ``documents`` are those of the first pass."""
 

@@ -100,12 +100,15 @@ class Chain(ModelChain):
         rng = SAM_TOPICS_START.generator(seed, chain)
         topics = first_topics(self.source, self.settings.n_topics, rng)
         self._begin(topics)
-        self.move.compile(self.latents, topics)
 
     @property
     def threads_of_a_step(self) -> int:
         """One, and more of its parts. Processes and devices have one chain at a time."""
         return int(self.team.size == 1 and not _device.in_jax())
+
+    def compile(self) -> None:
+        """See the move."""
+        self.move.compile(self.latents, self.topics())
 
     @property
     def variables(self) -> dict[str, Variable]:

@@ -83,7 +83,6 @@ class ScaledCounts(ClusterMove):
         self.numbers, self.tokens = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of each stick, all rows
         self.log_sticks, self.log_clusters = np.zeros((0, 2)), np.zeros((0, source.num_words))
         self.log_sums = np.zeros(0)  # of each cluster, when its rows were last drawn
-        self._compile()
 
     def rows_of_pass(self, number: int) -> int:
         """The rows of the start, and all rows later."""
@@ -234,8 +233,8 @@ class ScaledCounts(ClusterMove):
         table[:-1, : len(theta)] = np.maximum(theta, LEAST, out=theta).T
         return table, log_sums
 
-    def _compile(self) -> None:
-        """Compile the kernels before the steps are timed."""
+    def compile(self) -> None:
+        """Go through a step of no rows."""
         nothing, streams = self.source.rows(np.zeros(0, np.int64)), Family(0, 0, 0)
         table = np.ones((self.source.num_words + 1, 16), np.float32)
         draw_assignments(nothing, np.zeros(0), np.zeros(16), table, streams)

@@ -60,7 +60,6 @@ class CollapsedGibbs(KeptAssignments):
         self.eta = float(self.settings.topic_word_prior)
         self.annealing = self._annealing()
         self.annealed = Annealing()  # of the present step
-        self._compile()
 
     @property
     def threads_of_a_step(self) -> int:
@@ -206,8 +205,8 @@ class CollapsedGibbs(KeptAssignments):
         del count
         return float(self.token_draws)
 
-    def _compile(self) -> None:
-        """Compile the kernels, which takes longer than many steps, before the steps are timed."""
+    def compile(self) -> None:
+        """Go through a step of no documents: to compile takes longer than many steps."""
         nothing = self.source.minibatch(np.zeros(0, np.int64))
         compile_kernels(nothing, self.assignments, self.counts, self._masses(0), self.document_prior)
         CollapsedGibbs.log_joint(self)  # that of a subclass may need other processes

@@ -138,6 +138,7 @@ class GibbsOnDevice(CollapsedGibbs):
     def _told(self, topics: Array) -> Float[np.ndarray, "K V"]:
         return np.ascontiguousarray(self.held.host_topics(topics).T)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile the programs of a step."""
         self.held.compile(self.alpha, self.settings.sweeps, self.settings.first_sweeps)
         CollapsedGibbs.log_joint(self)

@@ -167,8 +167,9 @@ class DistributedCollapsedGibbs(CollapsedGibbs):
             return False
         return int(self.shares.lengths(documents).sum()) >= WORTH_TRAVEL * self.counts.word_topic.size
 
-    def _compile(self) -> None:
-        super()._compile()
+    def compile(self) -> None:
+        """Also what is only called where processes share a step."""
+        super().compile()
         nothing = self.source.minibatch(np.zeros(0, np.int64))
         sweep = shared_sweep(nothing, self.counts, self.assignments[:0], self.document_prior, Range(0, 0))
         sweep.compile(self._masses(0))
