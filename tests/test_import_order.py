@@ -88,6 +88,7 @@ def imports(file: str, tree: ast.Module) -> Iterator[Import]:
                 yield Import(file, node.lineno, module.removeprefix("geodrift").removeprefix("."), name)
 
 
+@cache
 def all_imports() -> list[Import]:
     return [found for file, tree in trees().items() for found in imports(file, tree)]
 
@@ -111,6 +112,7 @@ def module_of(file: str) -> str:
     return ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__").removesuffix("__init__")
 
 
+@cache
 def target(found: Import) -> str:
     """The module that is imported from: `from geodrift.models import kit` is of ``models.kit``."""
     inner = f"{found.module}.{found.name}".strip(".")
@@ -119,6 +121,7 @@ def target(found: Import) -> str:
     return inner if found.name and is_module else found.module
 
 
+@cache
 def model_folders() -> list[str]:
     folders = {path.parent.name for path in PACKAGE.glob("models/*/__init__.py")}
     return sorted(folders - SHARED_OF_MODELS)
@@ -165,10 +168,11 @@ def test_no_model_is_named_outside_its_folder():
     for file, tree in trees().items():
         if file in NAME_MODELS:
             continue
+        own = folder_of_model(module_of(file))
+        values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        names = [value for value in values if isinstance(value, str)]
         for folder in model_folders():
-            inside = folder_of_model(module_of(file)) == folder
-            names = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-            if not inside and any(isinstance(name, str) and folder in name for name in names):
+            if folder != own and any(folder in name for name in names):
                 wrong.append(f"{file} names {folder}")
     assert not wrong, "\n".join(wrong)
 
@@ -242,12 +246,12 @@ def test_functions_have_few_parameters():
     """
     many = {}
     for name, node in functions():
-        file, _, function = name.partition(": ")
-        excepted = function in compiled(file) or (
-            function == "__init__" and file in estimators_of_scikit_learn()
-        )
         most = PARAMETERS_OF_SAMPLE if name == SAMPLE else MOST_PARAMETERS
-        if not excepted and len(parameters(node)) > most:
+        if len(parameters(node)) <= most:
+            continue
+        file, _, function = name.partition(": ")
+        of_estimator = function == "__init__" and file in estimators_of_scikit_learn()
+        if not of_estimator and function not in compiled(file):
             many[name] = len(parameters(node))
     assert not many
 
