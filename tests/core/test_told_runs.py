@@ -4,9 +4,11 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import geodrift as gd
+from geodrift.driver import RunReport
 from law_checks import some
 from told_runs import right_runs, wrong_runs
 
@@ -50,3 +52,10 @@ def test_signs_of_points_of_a_lifted_simplex_are_no_mode():
     draws = gd.sample(jax.random.key(0), sampler, num_draws=500, num_warmup=50, num_chains=4, initial=start)
     assert draws.report.rhat < 1.02
     assert gd.diagnostics.rhat(draws.position).max() > 1.5
+
+
+@pytest.mark.parametrize(("rhat", "shown"), [(1.0214, "1.0214"), (1.0204, "1.0204"), (123.456, "123.46")])
+def test_a_warning_tells_an_r_hat_that_is_seen_to_be_above_the_limit(rhat, shown):
+    report = RunReport(rhat, 500.0, np.nan, np.nan, 1.0, 0.0, "position[1]")
+    (warning,) = report.warnings
+    assert warning.startswith(f"R-hat is {shown} (position[1]), above 1.02:")

@@ -18,9 +18,9 @@ class Fixed(Shares):
 
 
 def shares_of(run):
-    """By which `--steps` gives a run's draws: the part that is warm-up, as a person types it."""
+    """By which `--steps` gives a run's draws: the part that is warm-up, and how many draws are stored."""
     plan = run.config["plan"]
-    return Shares(math.ceil(1000 * plan["warm_up"] / plan["total"]) / 1000, 25)
+    return Shares(math.ceil(1000 * plan["warm_up"] / plan["total"]) / 1000, run.num_draws)
 
 
 class FakeChain(HostChain):

@@ -77,7 +77,7 @@ def paced_run(make_run, clock):
 
 
 def assert_draws_of_steps(run, fresh, total):
-    """The draws are those of a run that is given the number of steps, and the part that is warm-up."""
+    """The draws are those of a run that is given the steps, the part that is warm-up, and their number."""
     stored = Run.open(run.path)
     assert stored.config["plan"] == stored.state["plan"]
     assert stored.config["plan"] == shares_of(stored).plan(total).as_dict()
@@ -197,6 +197,7 @@ def test_draws_that_have_become_dear_are_fewer_and_the_time_is_kept(paced_run, q
     result = fit_to_run(fresh(), run, Length(seconds=SECONDS), console=quiet)
     assert clock.now == pytest.approx(SECONDS, rel=0.05)
     assert 5 <= result.draws < 20
+    assert_draws_of_steps(run, fresh, result.steps)
 
 
 def test_cheap_draws_are_stored_where_slower_steps_have_left_no_time(paced_run, quiet, clock, monkeypatch):

@@ -145,8 +145,8 @@ class Shares(NamedTuple):
     def after(self, warm_up: int, more: int) -> Plan:
         """A plan with this warm-up and about so many more steps, at most one and a half times the warm-up.
 
-        It is that of its number of steps and of ``warm_up / total``, rounded up to three decimals, which a
-        person can type to have the same draws.
+        It is that of its number of steps, of ``warm_up / total``, rounded up to three decimals, and of the
+        number of its draws, which a person can type to have the same draws.
         """
         total = warm_up + min(more, int((1 / LONG_WARM_UP - 1) * warm_up))
         while (plan := self._rounded_up(warm_up / total).plan(total)).warm_up != warm_up:

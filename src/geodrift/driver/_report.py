@@ -58,7 +58,7 @@ class RunReport(NamedTuple):
             told.append("the chains have not moved: no draw differs from another; take a smaller step_size")
         elif self.rhat > MOST_RHAT:
             told.append(
-                f"R-hat is {self.rhat:.3g} ({self.worst}), above {MOST_RHAT}: the chains have not met, or not"
+                f"R-hat is {self.rhat:.5g} ({self.worst}), above {MOST_RHAT}: the chains have not met, or not"
                 " come to rest; take more warm-up and more draws, other starts, or step_size=None"
                 " where a step was given"
             )

@@ -45,9 +45,9 @@ class Revision(NamedTuple):
 class Revisions:
     """The plan of a pilot made anew twice: its warm-up in the first steps, its end when warm-up is over.
 
-    What comes of it is a function of the number of steps and the part of them that is warm-up, like every
-    plan, and what chains do in their warm-up depends on its length alone: the draws are those of a run that
-    is given these two numbers.
+    What comes of it is a function of the number of steps, the part of them that is warm-up and the number of
+    draws, like every plan, and what chains do in their warm-up depends on its length alone: the draws are
+    those of a run that is given these three numbers.
 
     Args:
         chains: They stand where the pilot has left them.
