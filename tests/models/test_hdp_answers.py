@@ -1,17 +1,23 @@
 """What is told of a hierarchical Dirichlet process whose number of topics differs from draw to draw."""
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import xarray as xr
 
 import geodrift
 from geodrift.models import HierarchicalDirichletProcess
 from geodrift.models.hierarchical_dirichlet_process import Chain, Settings
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, told_first
 from geodrift.models.kit._facade import MatrixCorpus
+from geodrift.models.kit._word_intervals import component_words
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, document_mixtures
+from geodrift.models.topics._expected_topics import expected_topics
+from geodrift.models.topics._topic_words import topic_diversity
 
 WORDS, NAN = 12, np.nan
 
@@ -217,3 +223,45 @@ def test_a_report_of_the_estimator_is_made(fitted, tmp_path):
     words = [f"w{i}" for i in range(WORDS)]
     model.report(words, documents=counts[:20]).save(tmp_path / "report.html")
     assert "w3" in (tmp_path / "report.html").read_text()
+
+
+def test_a_topic_is_what_the_draws_say_that_have_it():
+    """Where a draw lacks it neither its words nor its scores are of the draw."""
+    rng, here = np.random.default_rng(0), np.arange(20) % 2 == 0
+    laws = np.kron(np.eye(2), np.full(15, 1 / 15)) * 0.9 + 0.1 / 30
+    topics = np.array([[rng.dirichlet(300 * law) for law in laws] for _ in here])[None]
+    weights, sizes = np.tile([0.6, 0.3], (1, 20, 1)), np.tile([0.65, 0.35], (1, 20, 1))
+    topics[:, ~here, 1], weights[:, ~here, 1], sizes[:, ~here, 1] = NAN, NAN, NAN
+    draws = {
+        "topics": topics,
+        "topic_weights": weights,
+        "topic_sizes": sizes,
+        "other_words": np.full((1, 20, 30), 1 / 30),
+        "other_weight": np.full((1, 20), 0.1),
+        "mixture_concentration": np.ones((1, 20)),
+        "number_of_topics": np.where(here, 2, 1)[None],
+    }
+    dims = {"topics": ("topic", "word"), "topic_weights": ("topic",), "topic_sizes": ("topic",)}
+    dims |= {"other_words": ("word",)}
+    posterior = xr.Dataset(
+        {name: (("chain", "draw", *dims.get(name, ())), values) for name, values in draws.items()},
+        coords={"word": [f"w{i}" for i in range(30)]},
+    )
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    run: Any = SimpleNamespace(draws=tree, num_draws=20, num_chains=1)
+    answers = geodrift.models.model_named("hdp").answers()
+    ordered, agreed = answers.aligned(run)
+    own = topics[0, here, 1]
+    assert ordered["topic_weights"][0, :, 1] == pytest.approx(0.3 * here)
+    assert expected_topics(ordered["topics"], agreed, False)[1] == pytest.approx(own.mean(axis=0))
+    words = posterior["word"].values.tolist()
+    leading = component_words(ordered["topics"], words, 1, "topic", agreed=agreed)[1]["words"][0]
+    at = words.index(leading["word"])
+    tenth = np.sort(own, axis=1)[:, -10]
+    assert leading["weight"] == pytest.approx(own.mean(axis=0).max())
+    assert leading["p_top10"] == pytest.approx((own[:, at] >= tenth).mean())
+    assert own[:, at].min() <= leading["low"] < leading["high"] <= own[:, at].max()
+    scores = answers.evaluate(run, three_themes(9, 0, 8)[:, np.arange(30) % WORDS], num_draws=2, seed=0)
+    exact = [topic_diversity(each[: 1 + has]) for each, has in zip(topics[0], here, strict=True)]
+    assert scores["diversity"]["mean"] == pytest.approx(np.mean(exact))
+    assert {round(each, 3) for each in exact} > {1.0}

@@ -62,6 +62,23 @@ def test_of_unknown_size_each_minibatch_stands_for_what_has_gone_by():
     assert chain.move.totals.sum() == pytest.approx(scales[-1], rel=1e-4)
 
 
+@pytest.mark.parametrize(("method", "most"), [("sgld", 0.2), ("sghmc", 0.3)])
+@pytest.mark.parametrize("first", [0, 1, 50])
+def test_steps_are_as_long_as_the_stream_has_documents_not_its_first_piece(method, most, first):
+    """In logs a step of a topic of N tokens is as N: of those of the first piece it went anywhere."""
+    rng = np.random.default_rng(0)
+    themes = rng.dirichlet(np.full(30, 0.1), 4)
+    mixtures = rng.dirichlet(np.full(4, 0.3), 9000)
+    rows = sp.csr_matrix(np.array([rng.multinomial(60, theta @ themes) for theta in mixtures]))
+    chain = StreamChain(30, Settings(n_topics=4, method=method), seed=1)
+    chain.feed(rows[:first] if first else sp.csr_matrix((50, 30)))
+    for begin in range(0, 9000, 50):
+        chain.feed(rows[begin : begin + 50])
+    apart = np.abs(chain.topics()[:, None] - themes).sum(axis=2) / 2
+    assert (apart.min(axis=1) < most).all()
+    assert len(set(apart.argmin(axis=1))) == 4
+
+
 def test_what_is_kept_does_not_grow():
     chain = StreamChain(60, Settings(n_topics=4, method="scir", batch_size=250), total_documents=10**7)
     chain.feed(documents(0))

@@ -121,3 +121,16 @@ def test_refusals(arguments, message):
     topics = np.full((2, 5), 0.2)
     with pytest.raises(ValueError, match=message):
         topic_scores(**({"expected": topics, "reference": REFERENCE, "top": 3} | arguments))
+
+
+def test_topics_that_a_draw_lacks_are_no_part_of_its_scores():
+    """A draw of one topic has diversity 1, however its empty place is filled."""
+    draws, reference = np.array([TOPICS, TOPICS]), REFERENCE[:, :4]
+    draws[1, 1] = np.nan
+    scores = topic_scores(TOPICS, reference, draws=draws, top=2)
+    both, one = (topic_scores(topics, reference, top=2) for topics in (TOPICS, TOPICS[:1]))
+    for name in ("npmi", "u_mass", "exclusivity", "frex", "diversity"):
+        assert scores[name]["mean"] == pytest.approx((both[name]["value"] + one[name]["value"]) / 2)
+    assert scores["npmi"]["topics"][1]["mean"] == pytest.approx(both["npmi"]["topics"][1]["value"])
+    nothing = topic_scores(TOPICS, reference, draws=np.full((1, 2, 4), np.nan), top=2)
+    assert nothing["diversity"]["median"] is nothing["npmi"]["mean"] is None

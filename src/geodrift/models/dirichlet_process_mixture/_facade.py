@@ -57,7 +57,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
     Attributes:
         cluster_draws_: Posterior draws of the clusters that are told of, of all chains, aligned,
             [draw, cluster, word] float32; rows sum to 1. The largest is first.
-        cluster_weight_draws_: Their weights, [draw, cluster]; with those of all others they sum to 1.
+        cluster_weight_draws_: Their weights, [draw, cluster]; with those of all others they sum to 1. 0: the
+            draw lacks the cluster, and has the words of another draw of its chain in its place.
         cluster_size_draws_: The share of the rows that each has, [draw, cluster].
         number_of_clusters_draws_: Clusters that have rows, [draw].
         concentration_draws_: alpha, [draw].

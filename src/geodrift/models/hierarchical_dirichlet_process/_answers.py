@@ -41,7 +41,9 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
         (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
         expected = expected_topics(ordered[self.variable], agreed, self.signed)
-        return completion | topic_scores(expected, rows, draws=flat(ordered)[self.variable], top=top)
+        drawn = flat(ordered)
+        topics = np.where((drawn["topic_weights"] > 0)[..., None], drawn[self.variable], np.nan)
+        return completion | topic_scores(expected, rows, draws=topics, top=top)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""

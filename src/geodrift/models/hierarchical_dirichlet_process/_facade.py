@@ -57,7 +57,8 @@ class HierarchicalDirichletProcess(TopicModelFacade):
     Attributes:
         topic_draws_: Posterior draws of the topics that are told of, of all chains, aligned,
             [draw, topic, word] float32; rows sum to 1. The largest is first.
-        topic_weight_draws_: Their weights beta, [draw, topic]; with those of all others they sum to 1.
+        topic_weight_draws_: Their weights beta, [draw, topic]; with those of all others they sum to 1. 0: the
+            draw lacks the topic, and has the words of another draw of its chain in its place.
         topic_size_draws_: The share of the tokens that each has, [draw, topic].
         number_draws_: Numbers of each draw, [draw] each: ``number_of_topics`` that have tokens,
             ``mixture_concentration`` (alpha_0), ``weight_concentration`` (gamma), ``log_joint`` and

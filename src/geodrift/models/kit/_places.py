@@ -98,7 +98,8 @@ def told(
         component: What a component is called.
 
     Returns:
-        The variables by name, [chain, draw, place, ...], and how far the chains agree.
+        The variables by name, [chain, draw, place, ...], and how far the chains agree. A draw that lacks a
+        component has the weight 0 and the size 0 in its place, and the words of other draws of its chain.
     """
     of_words, of_weights, of_sizes = variables(component)
     ordered, agreed = aligned(candidates(draws, given, least, component), of_words, np.sqrt)
@@ -111,8 +112,21 @@ def told(
     num_words = draws[of_words].shape[3]
     ordered[of_words] = ordered[of_words][..., :num_words]
     found = {name: values[:, :, places] for name, values in ordered.items()}
-    found[of_words][found[of_weights] == 0] = 1.0 / num_words
+    _fill(found[of_words], found[of_weights] > 0)
     return found, of_places(agreed, places)
+
+
+def _fill(words: Float[np.ndarray, "C N P V"], present: Bool[np.ndarray, "C N P"]) -> None:
+    """Give draws that lack a component the words of others of their chain, evenly spaced.
+
+    Given that the component is there, that is the law of its words, of which means and intervals are. Of a
+    component that no draw of a chain has all words are alike.
+    """
+    for chain, place in np.argwhere(~present.all(axis=1)):
+        own, has = words[chain, :, place], present[chain, :, place]
+        others, gaps = np.flatnonzero(has), np.flatnonzero(~has)
+        from_others = np.arange(len(gaps)) * len(others) // len(gaps)
+        own[gaps] = own[others[from_others]] if len(others) else 1.0 / own.shape[1]
 
 
 def with_rest(agreed: Agreement) -> Agreement:

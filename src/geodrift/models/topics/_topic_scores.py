@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.topics._coherence import Cooccurrence, cooccurrence, npmi, u_mass
@@ -28,7 +28,8 @@ def topic_scores(
         reference: Counts of the documents in which words are looked up, [D, V].
         draws: Aligned draws, for ``"mean"``, ``"median"``, ``"low"`` and ``"high"``: posterior mean and
             median, and ends of the 90% interval of a score. None: these are None. The top words of a draw are
-            more scattered than those of the mean, so that ``"value"`` may lie outside the interval.
+            more scattered than those of the mean, so that ``"value"`` may lie outside the interval. A topic
+            that a draw lacks is NaN there, and no part of the draw's scores.
         top: Number of top words of each topic that are scored; diversity takes 25.
 
     Returns:
@@ -49,30 +50,39 @@ def topic_scores(
     if not 2 <= top <= num_words:
         raise ValueError(f"top must be from 2 to the {num_words} words, got {top!r}")
     sets = [expected, *([] if draws is None else draws)]
-    words = [top_words(topics, top) for topics in sets]
+    there = [~np.isnan(topics).any(axis=1) for topics in sets]
+    own = [topics[has] for topics, has in zip(sets, there, strict=True)]
+    words = [top_words(topics, top) for topics in own]
     counted = cooccurrence(reference, np.concatenate([each.ravel() for each in words]))
-    tables = [_by_topic(*pair, counted, top) for pair in zip(sets, words, strict=True)]
+    tables = [_by_topic(*of_set, counted, top) for of_set in zip(own, words, there, strict=True)]
     scores: dict[str, Any] = {"top_words": top, "reference_documents": counted.num_documents}
     for name in tables[0]:
         values = np.array([table[name] for table in tables])  # [1 + N, K]
         over_topics = np.array([_defined_mean(row) for row in values])
         scores[name] = _summary(over_topics) | {"topics": [_summary(column) for column in values.T]}
     scores["diversity"] = _summary(
-        np.array([topic_diversity(topics, min(DIVERSITY_WORDS, num_words)) for topics in sets])
+        np.array(
+            [topic_diversity(each, min(DIVERSITY_WORDS, num_words)) if len(each) else np.nan for each in own]
+        )
     )
     return scores
 
 
 def _by_topic(
-    topics: Float[np.ndarray, "K V"], words: Int[np.ndarray, "K top"], counted: Cooccurrence, top: int
+    topics: Float[np.ndarray, "k V"],
+    words: Int[np.ndarray, "k top"],
+    there: Bool[np.ndarray, " K"],
+    counted: Cooccurrence,
+    top: int,
 ) -> dict[str, Float[np.ndarray, " K"]]:
-    """Every score of each topic, by its name."""
-    return {
-        "npmi": npmi(words, counted),
-        "u_mass": u_mass(words, counted),
-        "exclusivity": exclusivity(topics, top),
-        "frex": frex(topics, top),
-    }
+    """Every score of each topic, by its name; NaN of topics that are not there."""
+    names = ("npmi", "u_mass", "exclusivity", "frex")
+    scores = {name: np.full(len(there), np.nan) for name in names}
+    if len(topics):
+        found = npmi(words, counted), u_mass(words, counted), exclusivity(topics, top), frex(topics, top)
+        for name, values in zip(names, found, strict=True):
+            scores[name][there] = values
+    return scores
 
 
 def _defined_mean(values: Float[np.ndarray, " n"]) -> float:

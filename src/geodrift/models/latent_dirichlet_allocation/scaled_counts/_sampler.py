@@ -107,6 +107,8 @@ class ScaledCounts(TopicMove):
         self._keep(batch, assignments)
         batches = self.num_documents / max(1, size)
         counts *= np.float32(batches)
+        if self.starts is None:
+            self.steps.follow(float(self.totals.mean()))
         share = self.steps.share(count, batches)
         self._follow(words, counts, share)
         if not warming_up:

@@ -36,16 +36,22 @@ class TopicSteps:
     def __init__(self, settings: Settings, num_words: int, tokens: float) -> None:
         self.own, method = settings.step_size, settings.method
         self.schedule = PolynomialDecay(*(jnp.asarray(x) for x in self.own or SCHEDULE))
-        self.has_momenta = method in ("sgrhmc", "sghmc")
-        self.most, gain, friction = math.inf, 1.0, 1.0
-        if method in ("sgld", "sghmc"):
-            gain = 1.0 + LARGEST_SHARE * tokens
-            friction = math.sqrt(gain)
-        elif settings.gammas_on == "prior":
-            gain, self.most = 1.0 + tokens / (settings.topic_word_prior * num_words), MOST_ON_PRIOR
-            friction = gain**1.5  # theta is gain times smaller, and the time root gain
-        self.gain, self.friction = gain, friction
+        self.has_momenta, self.in_logs = method in ("sgrhmc", "sghmc"), method in ("sgld", "sghmc")
+        on_prior = not self.in_logs and settings.gammas_on == "prior"
+        self.most, self.on_prior = MOST_ON_PRIOR if on_prior else math.inf, on_prior
+        self.prior = settings.topic_word_prior * num_words
         self.values: tuple[int, np.ndarray] = (-1, np.zeros(0))
+        self.follow(tokens)
+
+    def follow(self, tokens: float) -> None:
+        """Take the mean number of tokens of a topic, which in a stream grows."""
+        self.gain = self.friction = 1.0
+        if self.in_logs:
+            self.gain = 1.0 + LARGEST_SHARE * tokens
+            self.friction = math.sqrt(self.gain)
+        elif self.on_prior:
+            self.gain = 1.0 + tokens / self.prior
+            self.friction = self.gain**1.5  # theta is gain times smaller, and the time root gain
 
     def share(self, count: int, batches: float) -> float:
         """The share h of the topics that the step after ``count`` steps renews; ``batches`` is D / B."""
