@@ -1,11 +1,16 @@
 """Coherence, exclusivity and diversity against values worked out by hand."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
+from geodrift.models.kit._agreement import aligned
+from geodrift.models.latent_dirichlet_allocation._answers import LatentDirichletAnswers
 from geodrift.models.topics._coherence import cooccurrence, npmi, u_mass
 from geodrift.models.topics._topic_scores import topic_scores
 from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
@@ -121,3 +126,43 @@ def test_refusals(arguments, message):
     topics = np.full((2, 5), 0.2)
     with pytest.raises(ValueError, match=message):
         topic_scores(**({"expected": topics, "reference": REFERENCE, "top": 3} | arguments))
+
+
+def test_what_is_told_of_a_topic_is_over_the_draws_that_have_found_it():
+    """Its interval was over all draws, beside a mean of those that have it: there it lay far outside."""
+    rng = np.random.default_rng(0)
+    right, other = rng.dirichlet(np.full(30, 0.3), 4), rng.dirichlet(np.full(30, 0.3), 4)
+    other[:3] = right[:3]
+    draws = np.stack([right * rng.uniform(0.9, 1.1, (4, 30)) for _ in range(20)] + [other] * 20)
+    found = np.ones((40, 4), bool)
+    found[20:, 3] = False
+    reference = sp.csr_matrix(rng.poisson(0.3, (80, 30)))
+    both = topic_scores(right, reference, draws=draws, found=found, top=5)
+    of_finders = topic_scores(right, reference, draws=draws[:20], top=5)
+    of_all = topic_scores(right, reference, draws=draws, top=5)
+    for name in ("npmi", "u_mass", "frex"):
+        assert both[name]["topics"][3] == of_finders[name]["topics"][3] != of_all[name]["topics"][3]
+        assert both[name]["topics"][:3] == of_all[name]["topics"][:3]
+        assert both[name]["mean"] == of_all[name]["mean"]
+    assert both["diversity"] == of_all["diversity"]
+    with pytest.raises(ValueError, match="found must be"):
+        topic_scores(right, reference, draws=draws, found=found[:3], top=5)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("kind", [LatentDirichletAnswers, HierarchicalAnswers])
+def test_evaluate_tells_intervals_of_topics_over_the_chains_that_have_found_them(kind, monkeypatch):
+    rng = np.random.default_rng(1)
+    topics, own = rng.dirichlet(np.full(40, 0.1), 3), rng.dirichlet(np.full(40, 0.1))
+    lacks = np.stack([topics[0], topics[1], own])
+    draws = np.stack([[each] * 6 for each in (topics, topics, topics, lacks)])
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    place = int(np.flatnonzero(~agreed.found[3])[0])
+    answers, module = kind(None), sys.modules[kind.__module__]
+    monkeypatch.setattr(answers, "aligned", lambda run: (ordered, agreed), raising=False)
+    monkeypatch.setattr(module, "completion_perplexity", lambda *told, **how: SimpleNamespace(to_dict=dict))
+    monkeypatch.setattr(module, "as_lda", lambda draws: (), raising=False)
+    run = SimpleNamespace(config={"settings": {"doc_topic_prior": 0.1}})
+    rows, flat = sp.csr_matrix(rng.poisson(1.0, (50, 40))), {"topics": draws.reshape(-1, 3, 40)}
+    told = answers.score(run, rows, flat, seed=0, options={})["npmi"]["topics"][place]
+    assert told["low"] == pytest.approx(told["value"]) == pytest.approx(told["high"])

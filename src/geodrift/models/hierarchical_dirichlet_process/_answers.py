@@ -41,7 +41,8 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
         (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
         expected = expected_topics(ordered[self.variable], agreed, self.signed)
-        return completion | topic_scores(expected, rows, draws=flat(ordered)[self.variable], top=top)
+        drawn, found = flat(ordered)[self.variable], draws_found(agreed)
+        return completion | topic_scores(expected, rows, draws=drawn, found=found, top=top)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""
