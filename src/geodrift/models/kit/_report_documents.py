@@ -45,6 +45,9 @@ def weighed_documents(
     found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {}, others)
     if vocabulary is None or isinstance(counts, np.ndarray):
         return found
+    counts = counts.copy()  # a word may stand twice in a row, and as a stored 0
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
     leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     rare = np.log((1 + counts.shape[0]) / (1 + frequencies))
