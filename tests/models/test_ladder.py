@@ -203,6 +203,8 @@ def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
     text = str(found)
     assert max(map(len, text.splitlines())) <= 80
     assert "> " in text
+    head, row = text.splitlines()[:2]
+    assert len(head) == len(row)  # the numbers stand below what they are
     found.save(folder)  # after others have been there
     told = json.loads((folder / "choice.json").read_text())
     assert told["chosen"] == 4

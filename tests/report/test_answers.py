@@ -274,5 +274,8 @@ def test_words_of_a_document_are_its_own_and_each_once():
     ends = dict.fromkeys(("mean", "low", "high"), np.array([[0.9, 0.1], [0.2, 0.8]]))
     told = weighed_documents(np.arange(2), ["a", "b"], rows, ends, ["w0", "w1", "w2"], 2)
     assert told.words == {0: ["w0"], 1: ["w1"]}
+    alone = {name: values[:1] for name, values in ends.items()}
+    one = weighed_documents(np.arange(1), ["a"], sp.csr_matrix([[1, 9, 3]]), alone, ["w0", "w1", "w2"], 1)
+    assert one.words == {0: ["w1", "w2", "w0"]}  # each is in all documents: by their counts
     np.testing.assert_array_equal(rows.data, before[0])
     np.testing.assert_array_equal(rows.indices, before[1])

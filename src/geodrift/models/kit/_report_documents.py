@@ -54,6 +54,7 @@ def weighed_documents(
     for at in leading:
         start, end = counts.indptr[at], counts.indptr[at + 1]
         words = counts.indices[start:end]
-        order = np.argsort(-counts.data[start:end] * rare[words], kind="stable")[:WORDS]
+        # Words of all documents weigh nothing, and are told by their counts.
+        order = np.lexsort((-counts.data[start:end], -counts.data[start:end] * rare[words]))[:WORDS]
         found.words[at] = [vocabulary[word] for word in words[order]]
     return found._replace(texts={at: str(texts[at]) for at in leading if texts and texts[at]})
