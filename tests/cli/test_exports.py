@@ -110,6 +110,12 @@ def test_documents_of_no_topic_are_bertopic_s_outliers(run, monkeypatch):
 def test_what_cannot_be_exported_is_one_line(geodrift_cli, run, inputs, tmp_path):
     for form, name in (("pyldavis", "v.csv"), ("bertopic", "t.npz"), ("draws", "d.json")):
         assert geodrift_cli("export", run, "--out", tmp_path / name, "--for", form)[0] == 2
+    for typed in (
+        ["export", run, "--out", tmp_path / "d.npz", "--most", "3"],
+        ["report", run, "--by", "none", "--by", "year"],
+    ):
+        assert geodrift_cli(*typed)[0] == 2
+    assert not (tmp_path / "d.npz").exists()
     sam = tmp_path / "sam"
     typed = ["--topics=3", "--steps=40", "--chains=2", "--batch-size=20"]
     assert geodrift_cli("fit", "sam", inputs / "train.npz", "--run", sam, *typed)[0] == 0

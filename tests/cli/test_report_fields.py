@@ -131,7 +131,8 @@ def test_groups_of_a_report_are_those_of_effect_whatever_documents_it_lists(geod
 
 def test_a_report_names_the_other_fields_that_make_groups(geodrift_cli, tmp_path):
     source, path = tmp_path / "in.jsonl", tmp_path / "run"
-    records = (record | {"section": record["place"], "Date": record["year"]} for record in texts(30))
+    more = ({"section": of["place"], "Date": of["year"], "class": "all"} for of in texts(30))  # one class
+    records = (record | others for record, others in zip(texts(30), more, strict=True))
     source.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert geodrift_cli("fit", "lda", source, "--run", path, "--topics=3", "--steps=20", "--min-df=1")[0] == 0
     report = models.report(path, documents=20)

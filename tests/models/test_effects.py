@@ -163,3 +163,10 @@ def test_the_trend_is_the_slope_of_weighted_least_squares():
     shares, centres, sizes = rng.random((6, 4)), rng.random(6) * 10, rng.integers(1, 20, 6)
     expected = [np.polyfit(centres, draw, 1, w=np.sqrt(sizes))[0] for draw in shares.T]
     assert trend(shares, centres, sizes) == pytest.approx(np.array(expected))
+
+
+def test_what_is_not_a_number_is_no_value_of_a_field():
+    found = groups_of([1.0, 2.0, float("nan"), 2.0, None, ""], "year")
+    assert found.names == ["1.0", "2.0"]
+    assert found.of.tolist() == [0, 1, -1, 1, -1, -1]
+    assert found.centres.tolist() == [1.0, 2.0]

@@ -24,6 +24,7 @@ from geodrift.models.topics._ladder_rule import TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import held_out_of
 from geodrift.models.topics._ladder_scores import scored
 from geodrift.models.topics._topic_scores import topic_scores
+from geodrift.report import LadderReport
 from models import lda_problem as problem
 
 
@@ -202,6 +203,8 @@ def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
     text = str(found)
     assert max(map(len, text.splitlines())) <= 80
     assert "> " in text
+    head, row = text.splitlines()[:2]
+    assert len(head) == len(row)  # the numbers stand below what they are
     found.save(folder)  # after others have been there
     told = json.loads((folder / "choice.json").read_text())
     assert told["chosen"] == 4
@@ -257,3 +260,28 @@ def test_runs_of_other_steps_than_were_asked_for_are_told():
     (note,) = shorter_or_longer(runs, 400)
     assert note.startswith("topics-2 has 10 steps of each chain, and not the 400 that were asked for")
     assert shorter_or_longer(runs, None) == []
+
+
+def test_a_figure_of_somebody_else_is_never_replaced(tmp_path):
+    """`report().save("drawing.svg")` wrote over whatever stood there."""
+    rows = [
+        {
+            "topics": k,
+            "difference": d,
+            "difference_error": 0.1,
+            "score": -d,
+            "chain_scores": [-d],
+            "apart": False,
+        }
+        for k, d in ((2, 0.0), (4, 0.5))
+    ]
+    report, path = LadderReport(rows, 2, 2, 1, 10, 100, "a rule"), tmp_path / "drawing.svg"
+    path.write_text("<svg>mine</svg>")
+    with pytest.raises(InputError, match="no report of geodrift"):
+        report.save(path)
+    assert path.read_text() == "<svg>mine</svg>"
+    path.unlink()
+    report.save(path)
+    first = path.read_bytes()
+    report.save(path)
+    assert path.read_bytes() == first

@@ -5,6 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import geodrift as gd
+from geodrift.models.kit._allowed import Share
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (40, 12))
 VECTORS = np.random.default_rng(1).standard_normal((60, 5))
@@ -54,3 +55,8 @@ def test_a_grid_of_numpys_numbers_is_searched():
 def test_counts_that_are_all_zero_are_refused():
     with pytest.raises(ValueError, match="X has no count above 0"):
         gd.models.DirichletProcessMixture().fit(np.zeros((20, 5), int))
+
+
+def test_a_share_is_any_number_below_one_and_no_truth_value():
+    assert all(Share().holds(value) for value in (0, 0.5, np.float32(0.5), np.int64(0)))
+    assert not any(Share().holds(value) for value in (False, True, 1.0, np.float32(1.0), float("nan"), "0.5"))

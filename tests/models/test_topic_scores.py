@@ -1,11 +1,16 @@
 """Coherence, exclusivity and diversity against values worked out by hand."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
+from geodrift.models.kit._agreement import aligned
+from geodrift.models.latent_dirichlet_allocation._answers import LatentDirichletAnswers
 from geodrift.models.topics._coherence import cooccurrence, npmi, u_mass
 from geodrift.models.topics._topic_scores import topic_scores
 from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
@@ -112,6 +117,8 @@ def test_without_draws_and_with_undefined_scores():
     [
         ({"expected": TOPICS}, "5 words"),
         ({"draws": np.ones((3, 2, 4))}, "draws must be"),
+        ({"draws": np.ones((3, 2, 5)), "found": np.ones((2, 2), bool)}, "found must be"),
+        ({"found": np.ones((3, 2), bool)}, "found must be"),
         ({"top": 1}, "top must be"),
         ({"top": 6}, "top must be"),
         ({"reference": REFERENCE[[4]]}, "no reference document"),
@@ -134,3 +141,42 @@ def test_topics_that_a_draw_lacks_are_no_part_of_its_scores():
     assert scores["npmi"]["topics"][1]["mean"] == pytest.approx(both["npmi"]["topics"][1]["value"])
     nothing = topic_scores(TOPICS, reference, draws=np.full((1, 2, 4), np.nan), top=2)
     assert nothing["diversity"]["median"] is nothing["npmi"]["mean"] is None
+
+
+def test_what_is_told_of_a_topic_is_over_the_draws_that_have_found_it():
+    """Its interval was over all draws, beside a mean of those that have it: there it lay far outside."""
+    rng = np.random.default_rng(0)
+    right, other = rng.dirichlet(np.full(30, 0.3), 4), rng.dirichlet(np.full(30, 0.3), 4)
+    other[:3] = right[:3]
+    draws = np.stack([right * rng.uniform(0.9, 1.1, (4, 30)) for _ in range(20)] + [other] * 20)
+    found = np.ones((40, 4), bool)
+    found[20:, 3] = False
+    reference = sp.csr_matrix(rng.poisson(0.3, (80, 30)))
+    both = topic_scores(right, reference, draws=draws, found=found, top=5)
+    of_finders = topic_scores(right, reference, draws=draws[:20], top=5)
+    of_all = topic_scores(right, reference, draws=draws, top=5)
+    for name in ("npmi", "u_mass", "frex"):
+        assert both[name]["topics"][3] == of_finders[name]["topics"][3] != of_all[name]["topics"][3]
+        assert both[name]["topics"][:3] == of_all[name]["topics"][:3]
+        assert both[name]["mean"] == of_all[name]["mean"]
+    assert both["diversity"] == of_all["diversity"]
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("kind", [LatentDirichletAnswers, HierarchicalAnswers])
+def test_evaluate_tells_intervals_of_topics_over_the_chains_that_have_found_them(kind, monkeypatch):
+    rng = np.random.default_rng(1)
+    topics, own = rng.dirichlet(np.full(40, 0.1), 3), rng.dirichlet(np.full(40, 0.1))
+    lacks = np.stack([topics[0], topics[1], own])
+    draws = np.stack([[each] * 6 for each in (topics, topics, topics, lacks)])
+    ordered, agreed = aligned({"topics": draws}, "topics", np.sqrt)
+    ordered["topic_weights"] = np.ones(draws.shape[:3])  # every draw has all
+    place = int(np.flatnonzero(~agreed.found[3])[0])
+    answers, module = kind(None), sys.modules[kind.__module__]
+    monkeypatch.setattr(answers, "aligned", lambda run: (ordered, agreed), raising=False)
+    monkeypatch.setattr(module, "completion_perplexity", lambda *told, **how: SimpleNamespace(to_dict=dict))
+    monkeypatch.setattr(module, "as_lda", lambda draws: (), raising=False)
+    run = SimpleNamespace(config={"settings": {"doc_topic_prior": 0.1}})
+    rows, flat = sp.csr_matrix(rng.poisson(1.0, (50, 40))), {"topics": draws.reshape(-1, 3, 40)}
+    told = answers.score(run, rows, flat, seed=0, options={})["npmi"]["topics"][place]
+    assert told["low"] == pytest.approx(told["value"]) == pytest.approx(told["high"])

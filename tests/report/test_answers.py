@@ -12,6 +12,7 @@ from cases import MODELS
 from geodrift import cli, models
 from geodrift.driver import Run
 from geodrift.models.kit._document_weights import weight_blocks
+from geodrift.models.kit._report_documents import weighed_documents
 from geodrift.models.kit._report_facade import _named_rows
 from geodrift.models.kit._runs import corpus_of
 from geodrift.report._text import significant
@@ -262,3 +263,19 @@ def test_six_digits():
     assert significant(0.123456789) == 0.123457
     assert significant(float("nan")) is None
     assert significant(3) == 3
+
+
+def test_words_of_a_document_are_its_own_and_each_once():
+    """A word that stands twice in a row was told twice, and one of a stored 0 as if it were there."""
+    rows = sp.csr_matrix(
+        (np.array([2.0, 3.0, 0.0, 1.0]), np.array([0, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3)
+    )
+    before = rows.data.copy(), rows.indices.copy()
+    ends = dict.fromkeys(("mean", "low", "high"), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    told = weighed_documents(np.arange(2), ["a", "b"], rows, ends, ["w0", "w1", "w2"], 2)
+    assert told.words == {0: ["w0"], 1: ["w1"]}
+    alone = {name: values[:1] for name, values in ends.items()}
+    one = weighed_documents(np.arange(1), ["a"], sp.csr_matrix([[1, 9, 3]]), alone, ["w0", "w1", "w2"], 1)
+    assert one.words == {0: ["w1", "w2", "w0"]}  # each is in all documents: by their counts
+    np.testing.assert_array_equal(rows.data, before[0])
+    np.testing.assert_array_equal(rows.indices, before[1])

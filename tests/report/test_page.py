@@ -155,6 +155,35 @@ def test_groups_and_fields_are_tables():
     assert frames["topics"]["name"].tolist() == [report.parts[k]["name"] for k in report.by_size()]
 
 
+def test_columns_of_a_table_have_names_of_their_own_and_cells_are_plain():
+    """A field `mean` made two columns of that name, and words in a list as many cells more than the head."""
+    report = synthetic(3, documents=4, texts=["one"], groups=["a", "b"])
+    documents = report.documents._replace(fields={"id": list("abcd"), "field_id": list("efgh")})
+    of_groups = [report.prevalence[0]._replace(field="mean"), report.prevalence[1]._replace(field="topic")]
+    report = dataclasses.replace(report, documents=documents, prevalence=of_groups)
+    frames = report.frames()
+    assert list(frames["document_fields"].columns) == ["document", "id", "field_id", "field_field_id"]
+    assert list(frames["groups_1"].columns)[:4] == ["topic", "field_mean", "documents", "mean"]
+    assert list(frames["groups_2"].columns)[:2] == ["topic", "field_topic"]
+    checks = [
+        {"topic": k, "observed": 0.1, "expected": 0.1, "ratio": 1.0, "p_value": 0.5, "words": ["a", "b,c"]}
+        for k in range(3)
+    ]
+    table = next(
+        table for table in tables(dataclasses.replace(report, checks=checks)) if table.name == "checks"
+    )
+    assert {row[-1] for row in table.rows} == {"a b,c"}
+    plain = (str, int, float, bool, type(None))
+    assert all(isinstance(value, plain) for table in tables(report) for row in table.rows for value in row)
+
+
+def test_a_held_out_score_on_the_way_is_told_as_one_state_s():
+    report = synthetic(3)
+    history = [{"step": 10, "chain": 0, "name": "held_out_perplexity", "value": 100.0}]
+    assert "of one state of one chain" in dataclasses.replace(report, history=history).html()
+    assert "of one state of one chain" not in dataclasses.replace(report, history=[]).html()
+
+
 def report_rows(report, name):
 
     return json.loads(json.dumps(next(table.rows for table in tables(report) if table.name == name)))
@@ -210,6 +239,12 @@ def test_numbers_as_a_reader_sees_them():
     assert [_text.percent(x) for x in (0.1234, 0.0004, 1.0)] == ["12.3%", "0.04%", "100.0%"]
     assert _text.number(None) == _text.number(float("nan")) == "–"  # noqa: RUF001
     assert _text.number(123456.7) == "123,457"
+    assert [_text.number(x, 3) for x in (999.9, -999.9, 999.4, 0.0001)] == [
+        "1,000",
+        "-1,000",
+        "999",
+        "0.0001",
+    ]
     assert _text.shown("e" + "\u0301" * 50) == "e" + "\u0301" * 3
     assert len(_text.shown("\x00" * 100)) <= 80
 

@@ -23,6 +23,7 @@ class Form(enum.StrEnum):
     bertopic = "bertopic"
 
 
+MOST = 20_000  # documents that are looked at
 SUFFIXES = {Form.draws: (".npz",), Form.pyldavis: (".npz", ".json"), Form.bertopic: (".csv",)}
 
 
@@ -38,12 +39,16 @@ def export(
         ),
     ] = Form.draws,
     most: Annotated[
-        int,
-        typer.Option(min=1, help="Documents of the other forms; of a larger corpus so many at random."),
-    ] = 20_000,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Documents of the other forms; of a larger corpus so many at random; 20000 unless told.",
+        ),
+    ] = None,
     seed: o.Seed = 0,
 ) -> None:
     """Write the draws and what is needed to read them."""
+    from geodrift.cli import UsageError
     from geodrift.cli._files import check_suffix
     from geodrift.cli._waiting import Waiting
     from geodrift.driver import Run
@@ -53,6 +58,9 @@ def export(
     from geodrift.models.kit._other_tools import pyldavis_arrays, topic_table
 
     check_suffix(out, *SUFFIXES[form])
+    if form is Form.draws and most is not None:
+        raise UsageError(f"--most {most} is about documents, of which --for draws has none: leave it out")
+    most = MOST if most is None else most
     opened = Run.open(run)
     answers: Any = model_of(opened).answers()
     if form is Form.draws:

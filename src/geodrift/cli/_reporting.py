@@ -52,6 +52,8 @@ def report(
     from geodrift.models import model_of
     from geodrift.report import refuse_foreign
 
+    if by is not None and "none" in by and len(by) > 1:
+        raise UsageError("--by none is no groups: give it alone, or leave it out")
     groups = [] if by == ["none"] else by
     of_documents = {"--by": groups, "--title": title, "--text": text}
     given = [option for option, typed in of_documents.items() if typed]

@@ -65,7 +65,8 @@ def read_arrays(
 def write_json(path: Path, value: Any, *, overwrite: bool = False) -> None:
     """Write JSON by `write_file`; numpy scalars become plain numbers."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=plain) + "\n"
-    content = text.encode()
+    # Half of a surrogate pair, which the name of a file may have, is written as JSON's escape.
+    content = text.encode("utf-8", "backslashreplace")
     write_file(path, lambda stream: stream.write(content), overwrite=overwrite, needed=len(content))
 
 

@@ -11,6 +11,11 @@ from geodrift.report._markup import Markup, joined, outside, tag
 from geodrift.report._text import number
 from geodrift.report._trace_figure import lines_of, trace_figure
 
+ON_THE_WAY = (
+    "A held-out score on the way is that of one state of one chain, and shows whether the chain has settled."
+    " The score of what was set aside is that of the draws of all chains together: the two differ."
+)
+
 
 def diagnostics_section(report: Report) -> Markup:
     """What there is of it."""
@@ -102,8 +107,10 @@ def _figures(report: Report) -> Markup:
                 f"{name.replace('_', ' ')} on the way", trace_figure(name.replace("_", " "), lines, "step")
             )
         )
+    scored = any(entry["name"].startswith("held_out") for entry in report.history)
     return joined(
         tag("h3", "Traces, one line a chain") if figures else None,
+        tag("p", ON_THE_WAY, class_="about") if scored else None,
         tag("div", figures, class_="traces"),
         tag("div", csv_button("held_out"), class_="tools") if report.history else None,
     )

@@ -9,13 +9,14 @@ from typing import Any
 from geodrift import __version__
 from geodrift.files import write_file
 from geodrift.report._html_table import Cell, Column, html_table
-from geodrift.report._ladder_figure import ladder_figure
+from geodrift.report._ladder_figure import NAME, ladder_figure
 from geodrift.report._markup import Markup, tag
 from geodrift.report._page import GENERATOR, policy, resource
-from geodrift.report._save import refuse_foreign
+from geodrift.report._save import PAGE_MARK, refuse_foreign
 from geodrift.report._text import number, shown
 
 LONGEST_NOTE = 200
+FIGURE_MARK = f'data-name="{NAME}"'  # by which an earlier figure is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +80,7 @@ class LadderReport:
         """
         path = Path(path)
         figure = path.suffix == ".svg"
-        if not figure:
-            refuse_foreign(path)
+        refuse_foreign(path, FIGURE_MARK if figure else PAGE_MARK)
         content = (self.svg() if figure else self.html()).encode("utf-8")
         write_file(path, lambda stream: stream.write(content), overwrite=path.exists(), needed=len(content))
 

@@ -7,6 +7,7 @@ from geodrift.report._markup import Markup, tag
 from geodrift.report._scale import scale_of, tick_text
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 320, 84, 620, 16, 272
+NAME = "number-of-topics"
 ENDS = 2.0  # standard errors on either side of a dot
 
 
@@ -38,7 +39,7 @@ def ladder_figure(rows: list[dict[str, Any]], chosen: int, inside: Markup | None
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
         aria_label="Held-out score by the number of topics",
-        data_name="number-of-topics",
+        data_name=NAME,
     )
 
 

@@ -8,6 +8,7 @@ from geodrift.report._data import Report
 from geodrift.report._page import GENERATOR
 
 BEGINNING = 4096  # bytes in which the generator's name stands
+PAGE_MARK = f'name="generator" content="{GENERATOR}'
 
 
 def save(report: Report, path: Path) -> None:
@@ -17,8 +18,12 @@ def save(report: Report, path: Path) -> None:
     write_file(path, lambda stream: stream.write(content), overwrite=path.exists(), needed=len(content))
 
 
-def refuse_foreign(path: Path) -> None:
+def refuse_foreign(path: Path, mark: str = PAGE_MARK) -> None:
     """Raise where something stands at ``path`` that is no report of ours, before any work is done.
+
+    Args:
+        path: The file.
+        mark: By which ours are known.
 
     Raises:
         InputError: It does.
@@ -26,7 +31,7 @@ def refuse_foreign(path: Path) -> None:
     path = Path(path)
     if path.is_file() and not path.is_symlink():
         with path.open("rb") as stream:
-            if f'name="generator" content="{GENERATOR}'.encode() in stream.read(BEGINNING):
+            if mark.encode() in stream.read(BEGINNING):
                 return
         raise InputError(
             f"{path} exists already and is no report of geodrift: nothing is overwritten, choose another name"

@@ -1,6 +1,7 @@
 """The tables of a report, as files have them: every number that the page shows stands in one of them."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from geodrift.report._data import Prevalence, Report
@@ -42,7 +43,22 @@ def tables(report: Report) -> list[Table]:
 
 
 def _value(value: Any) -> Any:
+    """A cell: words in a list are one text, as a cell of a file is."""
+    if isinstance(value, list):
+        return " ".join(map(cut, value))
     return significant(value) if isinstance(value, float) else cut(value) if isinstance(value, str) else value
+
+
+def _named(fields: Sequence[str], ours: Sequence[str]) -> list[str]:
+    """Columns of fields: one that is called as a column of ours, or as one before, has a word before it."""
+    taken, names = set(ours), []
+    for field in fields:
+        name = cut(field)
+        while name in taken:
+            name = cut(f"field_{name}")
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 def _of_dicts(name: str, entries: list[dict[str, Any]]) -> Table:
@@ -145,14 +161,16 @@ def _document_fields(report: Report) -> Table:
         [number, cut(ids[at])] + [_value(documents.fields[name][at]) for name in names]
         for at, number in enumerate(documents.numbers.tolist())
     ]
-    return Table("document_fields", ["document", "id", *map(cut, names)], rows)
+    ours = ["document", "id"]
+    return Table("document_fields", ours + _named(names, ours), rows)
 
 
 def _groups(report: Report, number: int, told: Prevalence) -> Table:
     """Shares in groups, and their differences from the group that they are compared with."""
     name, numbers = report.component, ("mean", "low", "high")
-    columns = [name, cut(told.field), "documents", *numbers, "reference"]
+    columns = ["documents", *numbers, "reference"]
     columns += [f"difference_{end}" for end in numbers] + ["difference_p_above_0"]
+    columns = [name, *_named([told.field], [name, *columns]), *columns]
     rows = []
     for effect in told.effects:
         for group in effect["groups"]:

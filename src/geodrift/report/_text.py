@@ -48,9 +48,8 @@ def number(value: float | None, digits: int = 4) -> str:
     """A number with so many digits; a dash where there is none."""
     if value is None or not math.isfinite(value):
         return "\N{EN DASH}"
-    if abs(value) >= 10**digits:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
+    rounded = f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(float(rounded)) >= 10**digits else rounded
 
 
 def significant(value: float | int | None) -> float | int | None:

@@ -12,6 +12,7 @@ from geodrift.models.dirichlet_process_mixture._chain import Chain
 from geodrift.models.dirichlet_process_mixture._settings import Settings
 from geodrift.models.dirichlet_process_mixture.collapsed_gibbs._kernel import UNSEATED
 from geodrift.models.kit._facade import Facade, MatrixCorpus
+from geodrift.models.kit._kept_columns import columns_kept
 from geodrift.models.kit._settings import refuse_changes
 
 
@@ -45,17 +46,18 @@ class GrowingRows(Facade):
             # A chain has no state for another method, or for a number of clusters that is given later.
             some = ("method",) if settings.given is None else ("method", "n_clusters")
             refuse_changes(self.settings_, settings, some)
-        new = self._validated(X, reset=begins)
-        before, states, last = (new[:0], [], self._seed() - 1) if begins else self._seen
-        seed = last + 1  # steps are counted anew: no two calls may share their random streams
-        rows = sp.csr_matrix(sp.vstack([before, new]))
-        corpus = MatrixCorpus(rows)
-        by_parts = _by_parts(settings, new.shape[0])
-        number = whole("n_chains", self.n_chains)
-        chains = [Chain(corpus, by_parts, seed=seed, chain=chain) for chain in range(number)]
-        for chain, state in zip(chains, states, strict=False):
-            _go_on(chain, state)
-        self._fit_chains(chains, corpus, settings, new.shape[0])
+        with columns_kept(self):
+            new = self._validated(X, reset=begins)
+            before, states, last = (new[:0], [], self._seed() - 1) if begins else self._seen
+            seed = last + 1  # steps are counted anew: no two calls may share their random streams
+            rows = sp.csr_matrix(sp.vstack([before, new]))
+            corpus = MatrixCorpus(rows)
+            by_parts = _by_parts(settings, new.shape[0])
+            number = whole("n_chains", self.n_chains)
+            chains = [Chain(corpus, by_parts, seed=seed, chain=chain) for chain in range(number)]
+            for chain, state in zip(chains, states, strict=False):
+                _go_on(chain, state)
+            self._fit_chains(chains, corpus, settings, new.shape[0])
         self._seen = rows, [chain.state() for chain in chains], seed
         return self
 

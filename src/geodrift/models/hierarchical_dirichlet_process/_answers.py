@@ -41,9 +41,9 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
         (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
         expected = expected_topics(ordered[self.variable], agreed, self.signed)
-        drawn = flat(ordered)
+        drawn, found = flat(ordered), draws_found(agreed)
         topics = np.where((drawn["topic_weights"] > 0)[..., None], drawn[self.variable], np.nan)
-        return completion | topic_scores(expected, rows, draws=topics, top=top)
+        return completion | topic_scores(expected, rows, draws=topics, found=found, top=top)
 
     def sentence(self, scores: Mapping[str, Any]) -> str:
         """Perplexity and what it is of; a line of the topics' scores."""

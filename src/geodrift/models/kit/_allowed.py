@@ -121,7 +121,8 @@ class Share:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is allowed."""
-        return isinstance(value, int | float) and 0.0 <= value < 1.0
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        return number and bool(0.0 <= value < 1.0)
 
     def read(self, typed: Any) -> Any:
         """The number; what is none as it is, to be refused."""

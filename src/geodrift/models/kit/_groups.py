@@ -53,7 +53,7 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
     Numbers and dates of many different values are cut into spans that hold about as many documents each.
 
     Args:
-        values: One for each document; None: it does not have the field.
+        values: One for each document; None, NaN or "": it does not have the field.
         field: Its name, for error messages.
         bins: Spans of numbers or dates; None: 8 where there are more than `MOST_VALUES` values, else every
             value is a group.
@@ -62,7 +62,8 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
         InputError: There are fewer than two groups, or more than `MOST_GROUPS`; spans are asked for of what
             is neither numbers nor dates.
     """
-    has = np.array([value is not None and value != "" for value in values], bool)
+    # Not a number is no value, as missing ones are in a column of pandas.
+    has = np.array([value is not None and value != "" and value == value for value in values], bool)
     told = [value for value, there in zip(values, has, strict=True) if there]
     digits = [found[1] for value in told if (found := _DAY.fullmatch(str(value)))]
     numbers = _numbers([f"{day}T00" for day in digits]) if digits and len(digits) == len(told) else None

@@ -45,12 +45,16 @@ def weighed_documents(
     found = Documents(numbers, names, weights["mean"], weights["low"], weights["high"], of, {}, others)
     if vocabulary is None or isinstance(counts, np.ndarray):
         return found
+    counts = counts.copy()  # a word may stand twice in a row, and as a stored 0
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
     leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     rare = np.log((1 + counts.shape[0]) / (1 + frequencies))
     for at in leading:
         start, end = counts.indptr[at], counts.indptr[at + 1]
         words = counts.indices[start:end]
-        order = np.argsort(-counts.data[start:end] * rare[words], kind="stable")[:WORDS]
+        # Words of all documents weigh nothing, and are told by their counts.
+        order = np.lexsort((-counts.data[start:end], -counts.data[start:end] * rare[words]))[:WORDS]
         found.words[at] = [vocabulary[word] for word in words[order]]
     return found._replace(texts={at: str(texts[at]) for at in leading if texts and texts[at]})

@@ -22,7 +22,7 @@ class ReportFields(NamedTuple):
         title: What documents are called by; None: their ids.
         text: The beginning of the text, where it was kept.
         by: Groups of the documents whose shares are compared, by the field.
-        left: Fields that would make groups by their names, and that nobody asked for.
+        left: Other fields that make groups and have such a name, and that nobody asked for.
         shown: Fields that are told beside a document's title.
     """
 
@@ -56,7 +56,8 @@ def report_fields(
         groups = {field: groups_of(table.column(field), field) for field in by}
     elif table is not None:
         groups = _first_groups(table, (*TIMES, *GROUPS))
-        left = [name for name in known if name not in groups and name.lower() in (*TIMES, *GROUPS)]
+        others = [name for name in known if name not in groups and name.lower() in (*TIMES, *GROUPS)]
+        left = [name for name in others if _groups_of(table, name) is not None]
     others = [name for name in known if name not in (title, text) and name not in groups]
     return ReportFields(title, text, groups, [*groups, *others][:MOST_SHOWN], left)
 
@@ -69,10 +70,15 @@ def _first_groups(table: DocumentTable, names: Sequence[str]) -> dict[str, Group
     """The groups of the first field of these names that makes some."""
     for name in names:
         field = _first(table.fields, (name,))
-        if field is None:
-            continue
-        try:
-            return {field: groups_of(table.column(field), field)}
-        except InputError:
-            continue
+        groups = None if field is None else _groups_of(table, field)
+        if field is not None and groups is not None:
+            return {field: groups}
     return {}
+
+
+def _groups_of(table: DocumentTable, field: str) -> Groups | None:
+    """The groups of a field; None where it makes none."""
+    try:
+        return groups_of(table.column(field), field)
+    except InputError:
+        return None

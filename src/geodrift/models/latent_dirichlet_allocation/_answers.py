@@ -59,8 +59,8 @@ class LatentDirichletAnswers(TopicAnswers):
         """Perplexity by document completion, coherence, exclusivity and diversity, in one table.
 
         A tenth of each document's words are scored given the others; coherence looks words up in the
-        documents given. Topics have the numbers of `summarise`, and each mean is over the chains that have
-        found the topic.
+        documents given. Topics have the numbers of `summarise`, and each mean and interval is over the chains
+        that have found the topic.
         """
         del options
         completion = completion_perplexity(rows, draws["topics"], _prior(run, draws), seed=seed).to_dict()
@@ -69,7 +69,10 @@ class LatentDirichletAnswers(TopicAnswers):
         chains, length = ordered["topics"].shape[:2]
         chosen = spread_draws(length, len(draws["topics"]) // chains)
         some = flat({"topics": ordered["topics"][:, chosen]})["topics"]
-        return completion | topic_scores(expected, rows, draws=some if len(some) > 1 else None, top=top)
+        if len(some) == 1:
+            return completion | topic_scores(expected, rows, top=top)
+        found = draws_found(agreed, (np.arange(chains)[:, None] * length + chosen).ravel())
+        return completion | topic_scores(expected, rows, draws=some, found=found, top=top)
 
     def completion_by_chain(self, run: Run, rows: sp.csr_matrix, *, seed: int) -> ChainScores:
         """Held-out tokens under the draws of each chain that `evaluate` uses."""

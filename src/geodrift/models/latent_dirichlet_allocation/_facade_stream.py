@@ -12,6 +12,7 @@ from geodrift._errors import RunWarning
 from geodrift._whole import whole
 from geodrift.models.kit._agreement import Agreement, aligned
 from geodrift.models.kit._alignment import directions_of
+from geodrift.models.kit._kept_columns import columns_kept
 from geodrift.models.kit._settings import refuse_change, refuse_changes
 from geodrift.models.latent_dirichlet_allocation._facade_priors import refuse_learnt_priors
 from geodrift.models.latent_dirichlet_allocation._settings import Settings
@@ -58,10 +59,11 @@ class StreamedDocuments(TopicModelFacade):
             refuse_changes(self.settings_, settings)
             refuse_change("total_documents", before[0].total_documents, self.total_documents)
             refuse_change("n_chains", len(before), number)
-        rows = self._validated(X, reset=before is None)
-        chains = self._stream_chains(rows.shape[1], settings, number) if before is None else before
-        for chain in chains:  # the first refuses what any would
-            chain.feed(rows)
+        with columns_kept(self):
+            rows = self._validated(X, reset=before is None)
+            chains = self._stream_chains(rows.shape[1], settings, number) if before is None else before
+            for chain in chains:  # the first refuses what any would
+                chain.feed(rows)
         if before is None:
             self._forget()
             self.settings_, self._stream = settings, chains

@@ -20,7 +20,7 @@ def ladder_text(ladder: "Ladder") -> str:
     finite = [row for row in rows if math.isfinite(row["difference"])]
     least = min(-row["difference"] - ENDS * row["difference_error"] for row in finite)
     most = max(-row["difference"] + ENDS * row["difference_error"] for row in finite)
-    head = f"  topics  perplexity  {'score':^{WIDTH}}  worse by        shared   NPMI"
+    head = f"  topics  perplexity  {'score':^{WIDTH}}  worse by         shared   NPMI"
     lines = [head, *(_line(row, ladder.chosen, least, most) for row in rows)]
     told = [
         f"{ladder.best} topics have the highest held-out score"

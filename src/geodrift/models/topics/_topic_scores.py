@@ -6,9 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int
 
-from geodrift.models.kit._next_draw import INTERVAL
 from geodrift.models.topics._coherence import Cooccurrence, cooccurrence, npmi, u_mass
-from geodrift.models.topics._json_numbers import json_number
+from geodrift.models.topics._score_summary import defined_mean, summary_of
 from geodrift.models.topics._topic_words import exclusivity, frex, top_words, topic_diversity
 
 DIVERSITY_WORDS = 25  # of each topic, as Dieng, Ruiz and Blei (2020) take
@@ -19,6 +18,7 @@ def topic_scores(
     reference: sp.csr_matrix,
     *,
     draws: Float[np.ndarray, "N K V"] | None = None,
+    found: Bool[np.ndarray, "N K"] | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
     """Coherence, exclusivity and diversity of topics, as plain values for JSON.
@@ -30,6 +30,8 @@ def topic_scores(
             median, and ends of the 90% interval of a score. None: these are None. The top words of a draw are
             more scattered than those of the mean, so that ``"value"`` may lie outside the interval. A topic
             that a draw lacks is NaN there, and no part of the draw's scores.
+        found: Whether each draw is of a chain that has found each topic: what is told of a topic is over
+            these draws, as its mean is, and an average is of all topics of a draw. None: all are.
         top: Number of top words of each topic that are scored; diversity takes 25.
 
     Returns:
@@ -47,6 +49,8 @@ def topic_scores(
         )
     if draws is not None and draws.shape[1:] != expected.shape:
         raise ValueError(f"draws must be [draw, {expected.shape[0]}, {num_words}], got {draws.shape}")
+    if found is not None and (draws is None or found.shape != draws.shape[:2]):
+        raise ValueError(f"found must be [draw, {expected.shape[0]}], as the draws are, got {found.shape}")
     if not 2 <= top <= num_words:
         raise ValueError(f"top must be from 2 to the {num_words} words, got {top!r}")
     sets = [expected, *([] if draws is None else draws)]
@@ -58,9 +62,11 @@ def topic_scores(
     scores: dict[str, Any] = {"top_words": top, "reference_documents": counted.num_documents}
     for name in tables[0]:
         values = np.array([table[name] for table in tables])  # [1 + N, K]
-        over_topics = np.array([_defined_mean(row) for row in values])
-        scores[name] = _summary(over_topics) | {"topics": [_summary(column) for column in values.T]}
-    scores["diversity"] = _summary(
+        over_topics = np.array([defined_mean(row) for row in values])
+        if found is not None:
+            values[1:][~found] = np.nan  # of another topic, which such a chain has in its place
+        scores[name] = summary_of(over_topics) | {"topics": [summary_of(column) for column in values.T]}
+    scores["diversity"] = summary_of(
         np.array(
             [topic_diversity(each, min(DIVERSITY_WORDS, num_words)) if len(each) else np.nan for each in own]
         )
@@ -83,19 +89,3 @@ def _by_topic(
         for name, values in zip(names, found, strict=True):
             scores[name][there] = values
     return scores
-
-
-def _defined_mean(values: Float[np.ndarray, " n"]) -> float:
-    """Mean of the values that are not NaN; NaN without any."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else np.nan
-
-
-def _summary(values: Float[np.ndarray, " n"]) -> dict[str, float | None]:
-    """What is told of a score: of the expected topics first, then of the draws."""
-    drawn = values[1:][~np.isnan(values[1:])]
-    low, high = np.quantile(drawn, INTERVAL) if len(drawn) else (np.nan, np.nan)
-    middle = np.median(drawn) if len(drawn) else np.nan
-    numbers = {"value": values[0], "mean": _defined_mean(drawn), "median": middle}
-    numbers |= {"low": low, "high": high}
-    return {name: json_number(number) for name, number in numbers.items()}

@@ -14,6 +14,7 @@ from geodrift.driver import sampled
 from geodrift.kernels._streams import VMF_PREDICTIVE
 from geodrift.models.clusters import ClusterCount, cluster_count, coclustering
 from geodrift.models.clusters._labels import AUTO
+from geodrift.models.kit._kept_columns import columns_kept
 from geodrift.models.kit._settings import settings_of
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._known_rows import KnownRows
@@ -144,9 +145,10 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
                 dense; nothing has changed then.
         """
         settings, before = settings_of(self, Settings), getattr(self, "_seen", None)
-        new = self._rows(X, reset=before is None)
-        rows = new if before is None else joined(before, new)
-        self._fit(settings, rows)
+        with columns_kept(self):
+            new = self._rows(X, reset=before is None)
+            rows = new if before is None else joined(before, new)
+            self._fit(settings, rows)
         self._seen = rows
         return self
 
