@@ -248,7 +248,8 @@ def test_a_topic_is_what_the_draws_say_that_have_it():
         coords={"word": [f"w{i}" for i in range(30)]},
     )
     tree = xr.DataTree.from_dict({"posterior": posterior})
-    run: Any = SimpleNamespace(draws=tree, num_draws=20, num_chains=1)
+    config = {"settings": {"topic_word_prior": 0.01}}
+    run: Any = SimpleNamespace(draws=tree, num_draws=20, num_chains=1, config=config)
     answers = geodrift.models.model_named("hdp").answers()
     ordered, agreed = answers.aligned(run)
     own = topics[0, here, 1]

@@ -174,9 +174,10 @@ def test_evaluate_tells_intervals_of_topics_over_the_chains_that_have_found_them
     place = int(np.flatnonzero(~agreed.found[3])[0])
     answers, module = kind(None), sys.modules[kind.__module__]
     monkeypatch.setattr(answers, "aligned", lambda run: (ordered, agreed), raising=False)
-    monkeypatch.setattr(module, "completion_perplexity", lambda *told, **how: SimpleNamespace(to_dict=dict))
+    score = "open_completion" if kind is HierarchicalAnswers else "completion_perplexity"
+    monkeypatch.setattr(module, score, lambda *told, **how: SimpleNamespace(to_dict=dict))
     monkeypatch.setattr(module, "as_lda", lambda draws: (), raising=False)
-    run = SimpleNamespace(config={"settings": {"doc_topic_prior": 0.1}})
+    run = SimpleNamespace(config={"settings": {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}})
     rows, flat = sp.csr_matrix(rng.poisson(1.0, (50, 40))), {"topics": draws.reshape(-1, 3, 40)}
     told = answers.score(run, rows, flat, seed=0, options={})["npmi"]["topics"][place]
     assert told["low"] == pytest.approx(told["value"]) == pytest.approx(told["high"])

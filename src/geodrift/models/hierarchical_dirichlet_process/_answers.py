@@ -11,13 +11,12 @@ from geodrift.driver import Run
 from geodrift.models.clusters._counted_answers import CountedAnswers
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._chain import Chain
+from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion, open_mixtures
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws
 from geodrift.models.kit._found_draws import draws_found
 from geodrift.models.latent_dirichlet_allocation._answers import completion_sentence
-from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
-from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
 from geodrift.models.topics._answers import TRANSFORM_DRAWS, TopicAnswers
 from geodrift.models.topics._expected_topics import expected_topics
 from geodrift.models.topics._topic_scores import topic_scores
@@ -38,7 +37,7 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
     ) -> dict[str, Any]:
         """Perplexity by document completion under all topics; scores of those that are told of."""
         del options
-        completion = completion_perplexity(rows, *as_lda(draws), seed=seed).to_dict()
+        completion = open_completion(rows, *as_lda(draws), _eta(run), seed=seed).to_dict()
         (ordered, agreed), top = self.aligned(run), min(10, rows.shape[1])
         expected = expected_topics(ordered[self.variable], agreed, self.signed)
         drawn, found = flat(ordered), draws_found(agreed)
@@ -68,16 +67,21 @@ class HierarchicalAnswers(CountedAnswers, TopicAnswers):
         if not fitted:
             topics = with_means(topics, told["topics"], told["topic_weights"], chosen)
         how: dict[str, Any] = {"seed": seed, "told": orders.shape[1], "found": draws_found(agreed, chosen, 1)}
-        return lambda rows: _places.with_intervals(document_mixtures(rows, topics, alpha, **how), agreed)
+        given = topics, alpha, _eta(run)
+        return lambda rows: _places.with_intervals(open_mixtures(rows, *given, **how), agreed)
 
     def scores_of_documents(
         self, run: Run, rows: sp.csr_matrix, draws: Draws, *, seed: int
     ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
         """Log likelihood of each document's held-out words under all topics, and their number."""
-        found = completion_perplexity(rows, *as_lda(draws), seed=seed)
+        found = open_completion(rows, *as_lda(draws), _eta(run), seed=seed)
         return found.document_log_likelihood, found.document_held_out_tokens.astype(np.float64)
 
     def other_columns(self, run: Run) -> list[str]:
         """Topics that are not told of."""
         del run
         return [OTHERS]
+
+
+def _eta(run: Run) -> float:
+    return float(run.config["settings"]["topic_word_prior"])

@@ -1,11 +1,14 @@
 """One chain of a hierarchical Dirichlet process: what it draws."""
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import ShownMetric, Variable
+from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion
 from geodrift.models.hierarchical_dirichlet_process.sampler._gibbs import WeightedGibbs
 from geodrift.models.latent_dirichlet_allocation._minibatch_chain import MinibatchChain
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import CompletionScore
 
 STORED_SHARE = 0.001  # of the tokens, that a topic has at least which is stored by itself
 LEAST_PRIOR = 1e-30
@@ -65,6 +68,11 @@ class Chain(MinibatchChain):
     def topic_prior(self) -> Float[np.ndarray, " K"]:
         """alpha_0 beta, with what all topics that are not represented have together as the last."""
         return np.maximum(self.move.alpha, LEAST_PRIOR)
+
+    def _completion(self, counts: sp.csr_matrix, *, sweeps: int, burn_in: int) -> CompletionScore:
+        topics, prior = self.expected_topics()[None], self.topic_prior()[None]
+        eta = self.settings.topic_word_prior
+        return open_completion(counts, topics, prior, eta, sweeps=sweeps, burn_in=burn_in)
 
     def _move(self) -> WeightedGibbs:
         return WeightedGibbs(self.source, self.settings, self.seed, self.chain)

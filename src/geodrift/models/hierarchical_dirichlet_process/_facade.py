@@ -13,6 +13,7 @@ from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
+from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion, open_mixtures
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
 from geodrift.models.kit._chain import warn_of_doubts
@@ -20,11 +21,7 @@ from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted, hashes_of
 from geodrift.models.kit._found_draws import draws_found
-from geodrift.models.latent_dirichlet_allocation.documents._mixtures import document_mixtures
-from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
-    CompletionScore,
-    completion_perplexity,
-)
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import CompletionScore
 from geodrift.models.topics._answers import TRANSFORM_DRAWS
 from geodrift.models.topics._command import SIZES_OF_TOKENS
 from geodrift.models.topics._facade import TopicModelFacade
@@ -152,10 +149,11 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         topics, alpha = told_first(some, orders[chosen])
         told = self._of_chains(self.topic_draws_), self._of_chains(self.topic_weight_draws_)
         found = draws_found(self.agreement_, chosen, 1)
+        eta = self.settings_.topic_word_prior
 
         def weigh(rows: sp.csr_matrix, fitted: bool) -> dict[str, Float[np.ndarray, "D K"]]:
             under = topics if fitted else with_means(topics, *told, chosen)
-            return document_mixtures(rows, under, alpha, told=orders.shape[1], found=found)
+            return open_mixtures(rows, under, alpha, eta, told=orders.shape[1], found=found)
 
         weights = by_fitted(rows, self._fitted, weigh)
         return _places.with_intervals(weights, self.agreement_)
@@ -194,4 +192,5 @@ class HierarchicalDirichletProcess(TopicModelFacade):
     def _completion(self, X: Any, seed: int) -> CompletionScore:
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return completion_perplexity(rows, *as_lda(some_of(self._draws, PERPLEXITY_DRAWS)[0]), seed=seed)
+        some, eta = some_of(self._draws, PERPLEXITY_DRAWS)[0], self.settings_.topic_word_prior
+        return open_completion(rows, *as_lda(some), eta, seed=seed)

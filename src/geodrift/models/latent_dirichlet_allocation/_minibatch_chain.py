@@ -15,7 +15,10 @@ from geodrift.models.kit._settings import ModelSettings
 from geodrift.models.latent_dirichlet_allocation._late_documents import late_documents
 from geodrift.models.latent_dirichlet_allocation._topic_move import TopicMove
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import TokenSource
-from geodrift.models.latent_dirichlet_allocation.evaluation._completion import completion_perplexity
+from geodrift.models.latent_dirichlet_allocation.evaluation._completion import (
+    CompletionScore,
+    completion_perplexity,
+)
 
 
 class MinibatchChain(ModelChain, abc.ABC):
@@ -164,10 +167,12 @@ class MinibatchChain(ModelChain, abc.ABC):
             raise ValueError("no held-out document has two words: there is nothing to score; hold out more")
         # Compiles, which is not to count as the time of a score.
         one = held_out[[int(np.argmax(lengths))]]
-        completion_perplexity(one, self.expected_topics(), self.topic_prior(), sweeps=2, burn_in=1)
+        self._completion(one, sweeps=2, burn_in=1)
 
     def _held_out_perplexity(self) -> float:
         """Of the expected topics; fewer sweeps than a score that is reported needs."""
-        return completion_perplexity(
-            self.held_out, self.expected_topics(), self.topic_prior(), sweeps=20, burn_in=10
-        ).perplexity
+        return self._completion(self.held_out, sweeps=20, burn_in=10).perplexity
+
+    def _completion(self, counts: sp.csr_matrix, *, sweeps: int, burn_in: int) -> CompletionScore:
+        topics, prior = self.expected_topics(), self.topic_prior()
+        return completion_perplexity(counts, topics, prior, sweeps=sweeps, burn_in=burn_in)

@@ -129,9 +129,7 @@ class Mixtures:
     ) -> tuple[Float[np.ndarray, "D columns"], Float[np.ndarray, "M told K"]]:
         """The mean of each document's mixture, and all draws of the mixtures, for intervals."""
         (documents, num_topics), number = (counts.shape[0], self._prior.shape[1]), len(self._topics)
-        sampler = DocumentSampler(
-            counts, num_topics, content_hashes(counts), LDA_TRANSFORM_ASSIGNMENTS, self._seed
-        )
+        sampler = self._sampler(counts)
         totals = np.zeros((documents, self._found.shape[1]))
         told = documents if intervals else 0
         draws = np.empty((number * DRAWS_PER_TOPIC_DRAW, told, num_topics), np.float32)
@@ -146,6 +144,11 @@ class Mixtures:
                 at = draws[draw * DRAWS_PER_TOPIC_DRAW + i]
                 draw_dirichlets(at.size, kept[i], sampler.prior, sampler.items, family, at)
         return totals / (self._found.sum(axis=0) * SWEEPS_OF_MEAN), draws
+
+    def _sampler(self, counts: sp.csr_matrix) -> DocumentSampler:
+        """Of the assignments of these documents."""
+        names, num_topics = content_hashes(counts), self._prior.shape[1]
+        return DocumentSampler(counts, num_topics, names, LDA_TRANSFORM_ASSIGNMENTS, self._seed)
 
 
 def _summed(mixtures: Float[np.ndarray, "*M D K"], told: int | None) -> Float[np.ndarray, "*M D columns"]:

@@ -112,11 +112,21 @@ def completion_perplexity(
     counts = checked_counts(counts)
     topics = checked_topics(topics, counts.shape[1])
     prior = checked_prior(doc_topic_prior, *topics.shape[:2])
+    split = split_to_score(counts, held_out, seed)
+    probabilities = held_out_probabilities(split, topics, prior, (int(seed), int(sweeps), int(burn_in)))
+    return score_of(counts, split, probabilities, len(topics))
+
+
+def split_to_score(counts: sp.csr_matrix, held_out: float, seed: int) -> Split:
+    """`split_tokens`, where there is something to score.
+
+    Raises:
+        ValueError: No document has two tokens.
+    """
     split = split_tokens(counts, held_out, seed)
     if split.held_out.nnz == 0:
         raise ValueError(f"none of the {counts.shape[0]} documents has two tokens: there is nothing to score")
-    probabilities = held_out_probabilities(split, topics, prior, (int(seed), int(sweeps), int(burn_in)))
-    return score_of(counts, split, probabilities, len(topics))
+    return split
 
 
 def held_out_probabilities(
@@ -153,13 +163,23 @@ def _add_probabilities(
     out: Float[np.ndarray, " nnz"],
 ) -> None:
     """Add each held-out entry's probability under each draw; ``first`` numbers a document and a draw."""
-    start_threads()
     seed, sweeps, burn_in = plan
     names = first[0] + np.arange(split.observed.shape[0])
     for number, stored in enumerate(topics):
         draw, place = stored / stored.sum(axis=1, keepdims=True, dtype=np.float64), first[1] + number
         mixtures = fold_in(split.observed, draw, prior[number], names, seed, sweeps, burn_in, place)
-        _mix(split.held_out.indptr, split.held_out.indices, mixtures, np.ascontiguousarray(draw.T), out)
+        add_known(split.held_out, mixtures, draw, out)
+
+
+def add_known(
+    held_out: sp.csr_matrix,
+    mixtures: Float[np.ndarray, "D K"],
+    topics: Float[np.ndarray, "K V"],
+    out: Float[np.ndarray, " nnz"],
+) -> None:
+    """Add the probability of each held-out entry under mixtures of topics."""
+    start_threads()
+    _mix(held_out.indptr, held_out.indices, mixtures, np.ascontiguousarray(topics.T), out)
 
 
 def fold_in(
