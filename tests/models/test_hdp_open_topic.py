@@ -8,9 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from geodrift.kernels._streams import LDA_TRANSFORM_ASSIGNMENTS
+from geodrift.models.hierarchical_dirichlet_process._open_completion import open_completion
+from geodrift.models.hierarchical_dirichlet_process._open_mixtures import open_mixtures
 from geodrift.models.hierarchical_dirichlet_process._open_sampler import OpenSampler
-from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion, open_mixtures
 from geodrift.models.latent_dirichlet_allocation import completion_perplexity, document_mixtures
+from geodrift.models.latent_dirichlet_allocation.evaluation import _completion
 from geodrift.models.latent_dirichlet_allocation.evaluation._token_split import split_tokens
 
 TOPICS = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.6, 0.1], [0.1, 0.2, 0.3, 0.4]])  # the last is m
@@ -110,3 +112,12 @@ def test_a_very_wide_spread_is_a_topic_that_is_known():
     found = open_completion(rows, TOPICS[None], ALPHA[None], 1e7, sweeps=2_000)
     known = completion_perplexity(rows, TOPICS, ALPHA, sweeps=2_000)
     assert found.log_likelihood_per_token == pytest.approx(known.log_likelihood_per_token, abs=0.01)
+
+
+def test_a_score_is_the_same_in_blocks_of_documents(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = sp.csr_matrix(rng.poisson(1.0, (7, 4)).astype(np.int32))
+    whole = open_completion(rows, TOPICS[None], ALPHA[None], ETA).document_log_likelihood
+    monkeypatch.setattr(_completion, "_DOCUMENTS_AT_ONCE", 3)
+    parts = open_completion(rows, TOPICS[None], ALPHA[None], ETA).document_log_likelihood
+    np.testing.assert_array_equal(parts, whole)

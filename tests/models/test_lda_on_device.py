@@ -152,6 +152,7 @@ def test_counts_are_those_of_the_assignments_while_documents_join_and_later(form
     monkeypatch.setattr(_sampler, "TOKENS_OF_A_STEP", 600)
     monkeypatch.setattr(_start, "MOST", 1)
     chain, programs = chain_of(COUNTS, 200, n_topics=5, batch_size=25), None
+    chain.compile()
     lengths = len(chain.move.held.blocks.rows)
     assert lengths >= 3
     while chain.count < 60:

@@ -11,7 +11,8 @@ from geodrift.driver import Run
 from geodrift.models.clusters._counted_answers import CountedAnswers
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._chain import Chain
-from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion, open_mixtures
+from geodrift.models.hierarchical_dirichlet_process._open_completion import open_completion
+from geodrift.models.hierarchical_dirichlet_process._open_mixtures import open_mixtures
 from geodrift.models.kit import _places
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._component_scores import Draws

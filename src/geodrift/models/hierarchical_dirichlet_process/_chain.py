@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift.driver import ShownMetric, Variable
-from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion
+from geodrift.models.hierarchical_dirichlet_process._open_completion import open_completion
 from geodrift.models.hierarchical_dirichlet_process.sampler._gibbs import WeightedGibbs
 from geodrift.models.latent_dirichlet_allocation._minibatch_chain import MinibatchChain
 from geodrift.models.latent_dirichlet_allocation.evaluation._completion import CompletionScore

@@ -13,7 +13,8 @@ from geodrift.models.clusters._law_of_number import law_of_number
 from geodrift.models.hierarchical_dirichlet_process._all_topics import as_lda, some_of, told_first, with_means
 from geodrift.models.hierarchical_dirichlet_process._answers import HierarchicalAnswers
 from geodrift.models.hierarchical_dirichlet_process._chain import STORED_SHARE, Chain
-from geodrift.models.hierarchical_dirichlet_process._open_topic import open_completion, open_mixtures
+from geodrift.models.hierarchical_dirichlet_process._open_completion import open_completion
+from geodrift.models.hierarchical_dirichlet_process._open_mixtures import open_mixtures
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
 from geodrift.models.kit._chain import warn_of_doubts

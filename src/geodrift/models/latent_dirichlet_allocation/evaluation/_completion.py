@@ -12,6 +12,7 @@ over all H held-out tokens w of all documents d.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -26,7 +27,7 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import (
     checked_prior,
     checked_topics,
 )
-from geodrift.models.latent_dirichlet_allocation.evaluation._token_split import Split, split_tokens
+from geodrift.models.latent_dirichlet_allocation.evaluation._token_split import Split, split_to_score
 from geodrift.models.topics._json_numbers import json_number
 
 _DOCUMENTS_AT_ONCE = 8192
@@ -117,24 +118,13 @@ def completion_perplexity(
     return score_of(counts, split, probabilities, len(topics))
 
 
-def split_to_score(counts: sp.csr_matrix, held_out: float, seed: int) -> Split:
-    """`split_tokens`, where there is something to score.
-
-    Raises:
-        ValueError: No document has two tokens.
-    """
-    split = split_tokens(counts, held_out, seed)
-    if split.held_out.nnz == 0:
-        raise ValueError(f"none of the {counts.shape[0]} documents has two tokens: there is nothing to score")
-    return split
-
-
 def held_out_probabilities(
     split: Split,
     topics: Float[np.ndarray, "N K V"],
     prior: Float[np.ndarray, "N K"],
     plan: tuple[int, int, int],
     first_draw: int = 0,
+    add: Callable[..., None] | None = None,
 ) -> Float[np.ndarray, " nnz"]:
     """The probability of each entry of the held-out counts given the rest of its document, over some draws.
 
@@ -144,13 +134,15 @@ def held_out_probabilities(
         prior: alpha under each draw.
         plan: Seed, sweeps, and those of them that are dropped.
         first_draw: Number of the first draw, which with the seed names random streams.
+        add: Adds the probabilities of a part of the documents, as `_add_probabilities`; None: that.
     """
+    add = add or _add_probabilities
     number, total = split.observed.shape[0], np.zeros(split.held_out.nnz)
     for start in range(0, number, _DOCUMENTS_AT_ONCE):
         documents = slice(start, min(start + _DOCUMENTS_AT_ONCE, number))
         entries = slice(split.held_out.indptr[documents.start], split.held_out.indptr[documents.stop])
         part = Split(split.observed[documents], split.held_out[documents])
-        _add_probabilities(part, topics, prior, (start, first_draw), plan, total[entries])
+        add(part, topics, prior, (start, first_draw), plan, total[entries])
     return total / len(topics)
 
 

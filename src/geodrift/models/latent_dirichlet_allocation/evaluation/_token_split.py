@@ -50,3 +50,15 @@ def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) ->
     aside = counts.copy()
     aside.data = np.bincount(entries[order[rank < wanted[documents]]], minlength=counts.nnz).astype(np.int32)
     return Split(checked_counts(counts - aside), checked_counts(aside))
+
+
+def split_to_score(counts: sp.csr_matrix, held_out: float, seed: int) -> Split:
+    """`split_tokens`, where there is something to score.
+
+    Raises:
+        ValueError: No document has two tokens.
+    """
+    split = split_tokens(counts, held_out, seed)
+    if split.held_out.nnz == 0:
+        raise ValueError(f"none of the {counts.shape[0]} documents has two tokens: there is nothing to score")
+    return split
