@@ -46,6 +46,7 @@ def run(training: Corpus, test: sp.csr_matrix, name: str, seed: int, clock: str)
     settings, warm_up, thin, look = METHODS[name]
     now = time.perf_counter if clock == "wall" else time.process_time
     chain = Chain(training, Settings(cluster_word_prior=PRIOR, **settings), seed=seed)
+    chain.compile()
     spent, reached, times, logs, numbers = 0.0, None, [], [], []
     for step in range(1, warm_up + thin * DRAWS + 1):
         begun = now()

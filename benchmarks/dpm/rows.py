@@ -41,6 +41,7 @@ def users(number: int, seed: int) -> sp.csr_matrix:
 def measure(number: int, steps: int) -> dict:
     corpus = MatrixCorpus(users(number, 0))
     chain = Chain(corpus, Settings(batch_size=1000), seed=0)
+    chain.compile()
     for _ in range(12 * -(-chain.move.start_size // 1000)):
         chain.step()
     begun = time.perf_counter()

@@ -40,6 +40,7 @@ def perplexity(test, topics, prior):
 def compile_kernels(train):
     """Have everything compiled, or loaded from the disk, that a chain needs: it does so as it comes to it."""
     chain = Chain(MatrixCorpus(train[:200]), Settings(topic_word_prior=ETA), seed=0)
+    chain.compile()
     for _ in range(20):
         chain.step()
 
@@ -47,6 +48,7 @@ def compile_kernels(train):
 def geodrift(train, test, seed, marks, first=None):
     compile_kernels(train)
     chain = Chain(MatrixCorpus(train), Settings(topic_word_prior=ETA, first_topics=first), seed=seed)
+    chain.compile()
     spent, steps = 0.0, 0
     for mark in marks:
         while spent < mark:

@@ -117,6 +117,7 @@ def run(
 def token_draws(corpus: Corpus, num_topics: int, clock: Callable, warm_steps: int, timed: int) -> dict:
     """Draws a second of whole steps, the reading of the minibatch's rows included, from fitted topics."""
     chain = Chain(corpus, Settings(n_topics=num_topics, **PRIOR))
+    chain.compile()
     chain.begin(chain.shares.plan(warm_steps + timed))
     for _ in range(warm_steps):
         chain.step()
@@ -140,6 +141,7 @@ def small_minibatches(corpus: Corpus, clock: Callable, steps: int) -> dict:
     for method in ("scir", "sgrld", "sgrhmc"):
         settings = Settings(n_topics=50, method=method, batch_size=50, early_sweeps=50, sweeps=50, **PRIOR)
         chain = Chain(corpus, settings)
+        chain.compile()
         chain.begin(chain.shares.plan(10 * steps))
         for _ in range(20):
             chain.step()

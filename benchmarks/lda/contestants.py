@@ -58,9 +58,10 @@ def geodrift(
     started = time.perf_counter()
     settings = Settings(n_topics=num_topics, num_draws=DRAWS, method=method, **PRIOR)
     corpus = Corpus.from_matrix(train)
-    if method != "gibbs":  # compiles its kernels when it is made
+    if method != "gibbs":  # its kernels are compiled in steps
         sampled([Chain(corpus, settings, seed=seed)], 4)
     chain = Watched(corpus, settings, seed=seed)
+    chain.compile()
     chain.watch(marks, time.perf_counter)
     found = states(chain, marks[-1])
     return chain.begun - started, [

@@ -52,6 +52,7 @@ def geodrift(counts, topics):
 
     settings = Settings(n_topics=topics, doc_topic_prior=50 / topics, topic_word_prior=ETA)
     chain = Chain(Corpus.from_matrix(counts), settings, seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(10**6))
 
     def a_pass():

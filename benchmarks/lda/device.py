@@ -61,6 +61,7 @@ def measured(topics, options):
     )
     begun = time.perf_counter()
     chain = Chain(Corpus.from_matrix(counts), settings, seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(10**6))
     chain.step()
     start, at_start = time.perf_counter() - begun, perplexity(chain, held_out)

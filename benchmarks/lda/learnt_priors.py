@@ -38,6 +38,7 @@ DRAWS = 10
 def steps_of(corpus, topics, seconds):
     """How many steps take so many processor seconds with fixed priors, the first ones left out."""
     chain = Chain(corpus, Settings(n_topics=topics, num_draws=DRAWS))
+    chain.compile()
     chain.prepare()
     chain.begin(chain.shares.plan(10**6))
     for _ in range(3):
@@ -54,6 +55,7 @@ def steps_of(corpus, topics, seconds):
 def run(corpus, test, topics, steps, learn, seed):
     settings = Settings(n_topics=topics, num_draws=DRAWS, **learn)
     chain = Chain(corpus, settings, seed=seed)
+    chain.compile()
     began = time.process_time()
     kept = [chunk.draws for chunk in chunks(chain, chain.shares.plan(steps)) if chunk.draws]
     spent = time.process_time() - began

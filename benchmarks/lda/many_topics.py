@@ -41,6 +41,7 @@ def ours(train, num_topics, form):
     _counts.LISTS_FROM = 0 if form == "lists" else 2**17
     settings = Settings(n_topics=num_topics, doc_topic_prior=50 / num_topics, topic_word_prior=ETA)
     chain = Chain(Corpus.from_matrix(train), settings, seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(10**6))
 
     def tell():

@@ -84,6 +84,7 @@ def seconds_of_steps(corpus, topics, batch, size):
         numba.set_num_threads(1)
         team = Threads(rank, size, board, barrier) if size else None
         chain = Chain(corpus, Settings(n_topics=topics, batch_size=batch), seed=1, team=team)
+        chain.compile()
         chain.begin(chain.shares.plan(10_000))
         found = []
         for _ in range(STEPS):

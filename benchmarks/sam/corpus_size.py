@@ -61,6 +61,7 @@ def main() -> None:
             Corpus.from_matrix(synthetic(size), [f"w{i}" for i in range(WORDS)], path)
         before = anonymous_megabytes()
         chain = Chain(Corpus.open(path), Settings(n_topics=20), seed=0)
+        chain.compile()
         chain.begin(chain.shares.plan(10**6))
         for _ in range(300):
             chain.step()

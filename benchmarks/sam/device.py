@@ -65,6 +65,7 @@ def main() -> None:
     _device.in_jax = lambda: True
     settings = Settings(n_topics=told.topics, batch_size=told.batch)
     chain = Chain(MatrixCorpus(synthetic(told.documents)), settings)
+    chain.compile()
     compiling = timed(chain, 2)
     while chain.count < EARLY_STEPS:
         chain.step()

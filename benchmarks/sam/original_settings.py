@@ -48,6 +48,7 @@ def main() -> None:
         friction=RHO / step,
     )
     chain = Chain(corpus, settings, seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(arguments.iterations * 10))
     for _ in range(20):
         chain.step()

@@ -34,6 +34,7 @@ def fit(corpus: Corpus, settings: Settings, seed: int, seconds: float) -> dict:
     """One chain; ``seconds`` from now to the last step."""
     started = time.perf_counter()
     chain = Chain(corpus, settings, seed=seed)
+    chain.compile()
     plan = plan_of([chain], Length(seconds=seconds - (time.perf_counter() - started)))
     draws, kinetic, spread, path = [], [], [], []
     for chunk in chunks(chain, plan):

@@ -46,6 +46,7 @@ def settings(batch_size: int = 50, mixture_draws: int = 8) -> Settings:
 def start(arguments: argparse.Namespace) -> None:
     """One chain to rest; both chains of the comparison begin at its end."""
     chain = Chain(corpus_of(arguments.train), settings(), seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(2 * arguments.steps))
     for _ in range(arguments.steps):
         chain.step()
@@ -57,6 +58,7 @@ def chain(arguments: argparse.Namespace) -> None:
     corpus = corpus_of(arguments.train)
     chosen = settings(arguments.batch_size, arguments.mixture_draws)
     chain = Chain(corpus, chosen, seed=1)
+    chain.compile()
     chain.restore(dict(np.load(arguments.state)))
     # The state is that of the end of the warm-up.
     chain.begin(chain.shares.plan(2 * chain.count))

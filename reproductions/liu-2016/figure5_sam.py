@@ -72,6 +72,7 @@ def at_rest(corpus: Corpus, rows: sp.csr_matrix, seconds: float) -> dict[str, li
     Its score by 200 prior mixtures and by annealing, and the spread of the mixtures over their prior's.
     """
     chain = Chain(corpus, Settings(**MODEL), seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(10**6))
     few, prior = rows[::5], float(np.sqrt((TOPICS - 1) / (TOPICS**2 * (ALPHA * TOPICS + 1))))
     out: dict[str, list[float]] = {"passes": [], "prior_mixtures": [], "annealed": [], "spread_ratio": []}

@@ -60,6 +60,7 @@ class Scorer:
 def chain(corpus: Corpus, settings: Settings) -> Iterator[np.ndarray]:
     """The topics after each outer iteration, the start first."""
     chain = Chain(corpus, settings, seed=0)
+    chain.compile()
     chain.begin(chain.shares.plan(10**7))
     while True:
         yield chain.topics()
