@@ -45,15 +45,14 @@ def enumerated(document, topics=TOPICS, alpha=ALPHA, spread=ETA * 4):
 def test_mixtures_have_the_law_of_enumeration():
     """Of many copies, each with streams of its own; the standard error is that of their means."""
     counts = sp.csr_matrix(np.tile(DOCUMENT, (COPIES, 1)).astype(np.int32))
-    sampler = OpenSampler(counts, 3, np.arange(COPIES), LDA_TRANSFORM_ASSIGNMENTS, 0)
-    sampler.spread = ETA * 4
+    sampler = OpenSampler(ETA * 4, counts, 3, np.arange(COPIES), LDA_TRANSFORM_ASSIGNMENTS, 0)
     totals, kept = np.zeros((COPIES, 3)), np.empty((4, COPIES, 3), np.int32)
     sampler.set_topics(TOPICS, ALPHA)
     sampler.add_mixtures(0, 10, 4, totals, kept)
     expected, _ = enumerated(DOCUMENT)
     error = totals.std(axis=0) / 4 / np.sqrt(COPIES)
     assert (np.abs(totals.mean(axis=0) / 4 - expected) < 4.5 * error).all()
-    known = document_mixtures(counts[:1], TOPICS, ALPHA)["mean"][0]
+    known = document_mixtures(counts[:1], TOPICS[None], ALPHA)["mean"][0]
     assert np.abs(known - expected).max() > 0.05  # an open topic is another law
     assert (kept.sum(axis=2) == DOCUMENT.sum()).all()
 

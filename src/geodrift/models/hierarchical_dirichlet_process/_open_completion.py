@@ -50,8 +50,7 @@ def _add_probabilities(
     for place, (stored, alpha) in enumerate(zip(topics, prior, strict=True), first[1]):
         draw = stored / stored.sum(axis=1, keepdims=True, dtype=np.float64)
         names = first[0] + np.arange(number)
-        sampler = OpenSampler(observed, len(draw), names, LDA_COMPLETION_ASSIGNMENTS, seed)
-        sampler.spread = spread
+        sampler = OpenSampler(spread, observed, len(draw), names, LDA_COMPLETION_ASSIGNMENTS, seed)
         sampler.set_topics(draw, alpha)
         sums, of_open = np.zeros((number, len(draw))), np.zeros(held_out.nnz)
         held = held_out.indptr.astype(np.int64), places, draw[-1][held_out.indices]

@@ -14,7 +14,7 @@ import numpy as np
 
 from geodrift.kernels._random_streams import next_word, open_member
 from geodrift.kernels._two_forms import TwoForms
-from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import _TO_UNIT, _above
+from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import TO_UNIT, above
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -87,7 +87,7 @@ def _sweeps(
                 opened = (in_open[entry] + spread * row[last]) / (numbers[last] + spread)
                 bits, stream = next_word(stream)
                 whole = known + np.float32((numbers[last] + alpha) * opened)
-                at = np.float32(bits >> np.uint64(40)) * _TO_UNIT * whole
+                at = np.float32(bits >> np.uint64(40)) * TO_UNIT * whole
                 topic = np.int64(last)
                 if at < own:
                     i = 0
@@ -95,7 +95,7 @@ def _sweeps(
                         i += 1
                     topic = np.int64(present[i])
                 elif at < known:
-                    topic = np.int64(_above(table[:last], at - own))
+                    topic = np.int64(above(table[:last], at - own))
                 if topic == last:
                     in_open[entry] += 1
                 elif numbers[topic] == 0:

@@ -5,6 +5,8 @@ a draw does not store is one topic, Dirichlet(c m) in each document, of mean wor
 exact of topics without a token where a document has one; two of them, and small ones, are taken for one.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float
@@ -17,15 +19,21 @@ from geodrift.models.latent_dirichlet_allocation.documents._mixtures import Mixt
 
 
 class OpenMixtures(Mixtures):
-    """`Mixtures` under topics of which the last is Dirichlet(c m), with m in its place."""
+    """`Mixtures` under topics of which the last is Dirichlet(c m), with m in its place.
 
-    spread: float
+    Args:
+        spread: c = V eta.
+        given: As for `Mixtures`.
+    """
+
+    def __init__(self, spread: float, *given: Any) -> None:
+        super().__init__(*given)
+        self.spread = spread
 
     def _sampler(self, counts: sp.csr_matrix) -> OpenSampler:
         names, num_topics = content_hashes(counts), self._prior.shape[1]
-        sampler = OpenSampler(counts, num_topics, names, LDA_TRANSFORM_ASSIGNMENTS, self._seed)
-        sampler.spread = self.spread
-        return sampler
+        of_documents = counts, num_topics, names, LDA_TRANSFORM_ASSIGNMENTS, self._seed
+        return OpenSampler(self.spread, *of_documents)
 
 
 def open_mixtures(
@@ -39,6 +47,5 @@ def open_mixtures(
     found: Bool[np.ndarray, "N columns"],
 ) -> dict[str, Float[np.ndarray, "D columns"]]:
     """`document_mixtures` of LDA, where the last topic is m, the mean words of all that are not in a draw."""
-    mixtures = OpenMixtures(list(topics), prior, seed, told, found)
-    mixtures.spread = eta * topics.shape[2]
+    mixtures = OpenMixtures(eta * topics.shape[2], list(topics), prior, seed, told, found)
     return mixtures.of(checked_counts(counts), intervals=True)

@@ -1,5 +1,7 @@
 """Draws of documents' assignments under topics of which the last is not known; `_open_kernel` has the law."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -10,11 +12,14 @@ from geodrift.models.latent_dirichlet_allocation.evaluation._fold_in import Docu
 class OpenSampler(DocumentSampler):
     """A `DocumentSampler` of topics of which the last is Dirichlet(c m), with m in its place.
 
-    Attributes:
+    Args:
         spread: c = V eta.
+        given: As for `DocumentSampler`.
     """
 
-    spread: float
+    def __init__(self, spread: float, *given: Any) -> None:
+        super().__init__(*given)
+        self.spread = float(spread)
 
     def add_mixtures(
         self,
@@ -40,16 +45,15 @@ class OpenSampler(DocumentSampler):
         """As `add_mixtures`, and the part of the last topic in held-out entries; see `_open_kernel`."""
         burn_in, of_mean = sweeps
         number = len(kept) if kept.size else of_mean
-        families = [self.use.family(self.seed, draw, step).word for step in range(1 + number)]
         fold_in(
             # With no work both forms would run, and add twice.
             1 + (burn_in + number) * self.batch.num_tokens,
             (self.items, self.batch.indptr, self.batch.words, self.batch.counts, self.bounds),
             self.assignments,
             (self._topics, self._tables, self.prior.astype(np.float64), self.prior.sum(dtype=np.float64)),
-            float(self.spread),
+            self.spread,
             (burn_in, self._first, of_mean),
-            np.array(families, np.uint64),
+            self._families(draw, number),
             totals,
             kept,
             held,

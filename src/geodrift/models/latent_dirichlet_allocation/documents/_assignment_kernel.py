@@ -19,7 +19,7 @@ from geodrift.kernels._stream_kinds import Family
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import Minibatch
 
-_TO_UNIT = np.float32(2.0**-24)
+TO_UNIT = np.float32(2.0**-24)
 
 
 def _prior_tables(topics: np.ndarray, doc_topic_prior: np.ndarray) -> np.ndarray:
@@ -41,7 +41,7 @@ def prior_tables(topics: Float[np.ndarray, "W K"], doc_topic_prior: Float[np.nda
 
 
 @numba.njit(cache=True)
-def _above(table: np.ndarray, value: float) -> int:
+def above(table: np.ndarray, value: float) -> int:
     """The first place of an increasing table whose entry exceeds ``value``."""
     low, high = 0, table.shape[0] - 1
     while low < high:
@@ -100,14 +100,14 @@ def sweeps_of_document(
                     own += np.float32(numbers[present[i]]) * row[present[i]]
                     sums[i] = own
                 bits, stream = next_word(stream)
-                at = np.float32(bits >> np.uint64(40)) * _TO_UNIT * (own + table[num_topics - 1])
+                at = np.float32(bits >> np.uint64(40)) * TO_UNIT * (own + table[num_topics - 1])
                 if at < own:
                     i = 0
                     while sums[i] <= at:
                         i += 1
                     topic = np.int64(present[i])
                 else:
-                    topic = _above(table, at - own)
+                    topic = above(table, at - own)
                 if numbers[topic] == 0:
                     present[size], place[topic] = topic, size
                     size += 1

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import ArrayLike, Float, Int, Real
+from jaxtyping import ArrayLike, Float, Int, Real, UInt64
 
 from geodrift.kernels._stream_kinds import KernelStreams
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import (
@@ -118,7 +118,6 @@ class DocumentSampler:
                 is kept.
         """
         number = len(kept) if kept.size else of_mean
-        families = [self.use.family(self.seed, draw, step).word for step in range(1 + number)]
         add_mixtures(
             # With no work both forms would run, and add twice.
             1 + (burn_in + number) * self.batch.num_tokens,
@@ -130,12 +129,17 @@ class DocumentSampler:
             self.prior.sum(dtype=np.float64),
             burn_in,
             self._first,
-            np.array(families, np.uint64),
+            self._families(draw, number),
             of_mean,
             totals,
             kept,
         )
         self._first = False
+
+    def _families(self, draw: int, number: int) -> UInt64[np.ndarray, " calls"]:
+        """Random streams of the sweeps that are dropped, and of so many that follow."""
+        words = [self.use.family(self.seed, draw, step).word for step in range(1 + number)]
+        return np.array(words, np.uint64)
 
     def mean_mixtures(self, counts: Real[np.ndarray, "D K"]) -> Float[np.ndarray, "D K"]:
         """Mean of each mixture given the topic counts n_dk: (n_dk + alpha_k) / (n_d + sum_j alpha_j)."""
