@@ -159,7 +159,7 @@ def sample(
     carried_out = chain, length, run, callback, view
     draws = told_of_warm_up(tuned, told_of_data, data, _carried_out, *carried_out)
     steps = thin * (getattr(tuned, "num_steps", None) or getattr(plain, "num_steps", 1))
-    report = _report_of(key, plain, source, draws, steps)
+    report = _report_of(key, plain, sampler, source, draws, steps)
     speaking = [found for found in (tuned, report) if isinstance(found, Adapted | RunReport)]
     for told in [*rounded, *(line for found in speaking for line in found.warnings)]:
         warnings.warn(f"geodrift.sample: {told}", RunWarning, stacklevel=3)  # behind the decorator
@@ -198,14 +198,16 @@ def _carried_out(
     return _draws(chain, memory)
 
 
-def _report_of(key: RandomKey, sampler: Any, source: Source, draws: Draws, steps: int) -> RunReport | None:
+def _report_of(
+    key: RandomKey, sampler: Any, moving: Any, source: Source, draws: Draws, steps: int
+) -> RunReport | None:
     info = draws.info
     if not sampler.accepts_steps:
         info = info._replace(acceptance=info.acceptance * np.nan)
     report = run_report(sampler.manifold, draws.position, info)
     if report is None:
         return None
-    report = report._replace(of_sampler=tuple(sampler.run_warnings(draws.state)))
+    report = report._replace(of_sampler=tuple(moving.run_warnings(draws.state)))
     if not np.isnan(report.acceptance) or source.of_processes:
         return report  # of a Metropolis test the acceptance tells; gradients are not looked at over processes
     check = gradient_check(GRADIENT_CHECK.fold(key), sampler, source, draws.position, steps)

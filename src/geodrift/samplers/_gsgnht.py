@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
+from scipy.special import chdtrc
 
-from geodrift._tree import as_float_arrays
+from geodrift._tree import as_float_arrays, shapes
 from geodrift._types import Batch, Count, Position, RandomKey, Shared, Tangent
 from geodrift._whole import as_whole
 from geodrift.estimators import Estimator
@@ -18,6 +20,10 @@ from geodrift.samplers._kinetic import KineticSampler
 from geodrift.schedules import Schedule, as_schedule
 
 _THERMOSTATS = ("global", "leaf", "coordinate")
+
+# Thermostats of chains at rest scatter more than this once in so many runs; and by less than this share of
+# their mean they change no temperature by more.
+_UNLIKELY, _LEAST_SHARE = 1e-5, 0.02
 
 
 class GSGNHTState(NamedTuple):
@@ -106,3 +112,41 @@ class GSGNHT(KineticSampler):
         phase = Phase(state.position, state.velocity, state.thermostat)
         phase, estimator_state, info = self._move(key, state.count, phase, state.estimator, batch)
         return GSGNHTState(*phase, estimator_state, state.count + 1), info
+
+    def run_warnings(self, state: GSGNHTState) -> list[str]:
+        """Whether the chains' thermostats ended further apart than those of chains at rest.
+
+        These are independent, of variance 1/m around a mean that they share.
+        """
+        told = jax.tree.leaves(state.thermostat)
+        dims = self._thermostat_dims(jax.tree.map(lambda x: x[0], state.position))
+        if any(_are_apart(np.asarray(xi, np.float64), m) for xi, m in zip(told, dims, strict=True)):
+            ends = np.concatenate([np.ravel(xi) for xi in told])
+            forgotten = max(float(self.friction), 1 / float(self.friction))
+            draw = float(self.step_size(state.count)) * self.num_steps
+            return [
+                f"the thermostats of the chains ended at {ends.min():.4g} to {ends.max():.4g}, further apart"
+                " than at rest: some still give back the energy of a far start, and their chains are too"
+                f" cold; they forget it in about {forgotten / draw:,.0f} draws: take a num_warmup of several"
+                " times that, or start near the mode (find_mode, or step_size=None)"
+            ]
+        return []
+
+    def _thermostat_dims(self, position: Position) -> list[int]:
+        """The number of directions in which each leaf of the thermostat, or each of its numbers, holds 1."""
+        if self.thermostat == "global":
+            return [self.manifold.dim(shapes(position))]
+        leaves = jax.tree.leaves(position)
+        if self.thermostat == "coordinate":
+            return [1] * len(leaves)
+        return [m.dim(x.shape) for m, x in zip(leaf_manifolds(self.manifold, position), leaves, strict=True)]
+
+
+def _are_apart(thermostat: Float[np.ndarray, "chain ..."], dim: int) -> bool:
+    """Whether thermostats scatter between chains by more than their variance of 1 / dim."""
+    chains = len(thermostat)
+    if chains < 2 or not np.isfinite(thermostat).all():
+        return False
+    from_mean = thermostat - thermostat.mean(axis=0)
+    unlikely = chdtrc((chains - 1) * thermostat[0].size, dim * np.sum(from_mean**2)) < _UNLIKELY
+    return bool(unlikely and np.any(np.abs(from_mean) > _LEAST_SHARE * np.abs(thermostat.mean(axis=0))))

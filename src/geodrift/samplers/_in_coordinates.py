@@ -79,6 +79,10 @@ class InCoordinates(Sampler):
         """The same for batches that are the whole data set."""
         return eqx.tree_at(lambda s: s.moving, self, self.moving.on_all_data())
 
+    def run_warnings(self, state: InCoordinatesState) -> list[str]:
+        """What the moving sampler says."""
+        return self.moving.run_warnings(state.moving)
+
 
 def moving_state(state: Any) -> Any:
     """The state whose position the sampler's estimator takes: of `InCoordinates` that in coordinates."""
