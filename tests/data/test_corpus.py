@@ -64,6 +64,25 @@ def test_rows_outside_are_refused(corpus_path, index):
         Corpus.open(corpus_path).rows([index])
 
 
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("indices", [np.arange(57) == 3, [True, False], [1.9], np.array([2.0])])
+def test_what_is_no_number_of_a_document_is_refused(corpus_path, indices):
+    """A mask gave the documents 0 and 1, as often as it had entries."""
+    corpus = Corpus.open(corpus_path)
+    for read in (corpus.rows, corpus.identities, corpus.split(3, 0)[0].rows):
+        with pytest.raises(ValueError, match=r"indices must be the whole numbers .* numpy\.flatnonzero"):
+            read(indices)
+
+
+def test_documents_of_a_view_and_identities_have_the_limits_of_rows(corpus_path):
+    corpus = Corpus.open(corpus_path)
+    view, _ = corpus.split(7, 0)
+    assert view.rows([]).shape == (0, corpus.num_words)
+    for read, index, most in ((view.rows, -1, 49), (view.rows, 50, 49), (corpus.identities, 57, 56)):
+        with pytest.raises(IndexError, match=f"documents are 0 to {most}, got {index}"):
+            read([index])
+
+
 def test_rows_read_only_the_shards_and_counts_asked_for(corpus_path, monkeypatch):
     """Cost is that of the rows: no other shard is opened and no other count is touched."""
     corpus = Corpus.open(corpus_path)
