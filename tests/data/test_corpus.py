@@ -336,3 +336,13 @@ def test_embeddings_are_not_told_as_tokens():
     told = next(describe(Corpus.from_matrix(np.array([[0.5, -1.25], [1.0, 3.5]]), signed=True)))
     assert told == "2 documents, 2 columns, 4 values"
     assert next(describe(Corpus.from_matrix(np.eye(2, dtype=int)))).endswith("2 words, 2 counts, 2 tokens")
+
+
+def test_values_of_any_block_tell_whether_a_corpus_holds_counts(monkeypatch, tmp_path):
+    """Weights behind a block of whole numbers that add up to a whole number were told as tokens."""
+    monkeypatch.setattr("geodrift.data._constructors._NONZEROS_A_SHARD", 1)
+    monkeypatch.setattr("geodrift.data._bags._DOCUMENTS_A_BLOCK", 2)
+    bags = [[(0, 1), (1, 2)]] * 2 + [[(0, 0.5), (1, 0.5)]] * 2
+    for path in (None, tmp_path / "corpus"):
+        told = next(describe(Corpus.from_gensim(bags, ["a", "b"], path)))
+        assert told == "4 documents, 2 columns, 8 values"

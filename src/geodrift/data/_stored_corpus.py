@@ -101,9 +101,13 @@ class StoredCorpus:
     @property
     def holds_counts(self) -> bool:
         """Whether the values are whole numbers, as counts are, and not weights or embeddings."""
-        return float(self.manifest["tokens"]).is_integer() and all(
-            shard.holds_counts for shard in self._shards[:1]
-        )
+        if not float(self.manifest["tokens"]).is_integer():
+            return False
+        for shard in self._shards:
+            self._limit_open(shard)
+            if not shard.holds_counts:
+                return False
+        return True
 
     @property
     def num_empty_documents(self) -> int:
