@@ -346,3 +346,11 @@ def test_values_of_any_block_tell_whether_a_corpus_holds_counts(monkeypatch, tmp
     for path in (None, tmp_path / "corpus"):
         told = next(describe(Corpus.from_gensim(bags, ["a", "b"], path)))
         assert told == "4 documents, 2 columns, 8 values"
+
+
+def test_values_that_are_zero_in_single_precision_are_not_stored():
+    corpus = Corpus.from_matrix(np.array([[1e-50, 2.5], [1e-50, 0.0]]))
+    assert (corpus.num_nonzeros, corpus.num_empty_documents) == (1, 1)
+    assert corpus.document_frequencies.tolist() == [0, 1]
+    with pytest.raises(InputError, match="all zero"):
+        Corpus.from_matrix(np.array([[1e-50]]))
