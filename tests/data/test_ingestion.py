@@ -17,6 +17,7 @@ from geodrift.data import Corpus, InputError, TextOptions, build_corpus, find_so
 from geodrift.data._sources import parts_of, read_identified
 from geodrift.data._word_choice import choose_words
 from geodrift.data._word_totals import WordTotals
+from geodrift.data._workers import mapped
 
 OPTIONS = TextOptions(min_df=2, max_df=0.9)
 WORDS = [a + b + c for a in "bcd" for b in "aeiou" for c in "lmnrs"] + ["sphère", "Kreis", "日本語"]
@@ -67,6 +68,14 @@ def small_parts(monkeypatch):
 
 def contents(folder):
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_processes_that_end_early_say_what_may_be_wrong():
+    """A script without the guard was told of memory alone."""
+    with mapped(2) as each:
+        for _ in range(2):  # while they work, and when there are none
+            with pytest.raises(RuntimeError, match="needs if __name__ == '__main__'"):
+                list(each(os._exit, [1] * 4))
 
 
 @pytest.mark.parametrize("name", WRITERS)
