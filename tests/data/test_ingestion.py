@@ -325,6 +325,16 @@ def test_what_is_wrong_with_a_store_is_said_in_one_line(store):
             find_sources([url])
 
 
+def test_a_url_of_unknown_size_is_not_taken_for_an_empty_file(store, monkeypatch):
+    store.pipe("/bucket/a.txt", b"sphere circle")
+    info = type(store).info
+    monkeypatch.setattr(type(store), "info", lambda self, path: info(self, path) | {"size": None})
+    with pytest.raises(InputError, match=r"memory://bucket/a\.txt has a store that does not tell its size"):
+        find_sources(["memory://bucket/a.txt"])
+    with pytest.raises(InputError, match=r"memory:///?bucket/a\.txt has a store that does not tell its size"):
+        build_corpus(find_sources(["memory://bucket"]), OPTIONS)  # it was a document without words
+
+
 def test_without_fsspec_a_url_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
