@@ -79,6 +79,7 @@ def test_arrays_that_do_not_fit_are_refused(name, wrong, read):
         read(wrong)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 @pytest.mark.parametrize("dtype", [">i4", ">f8", "<f2", ">f2"])
 def test_dense_counts_of_types_that_scipy_does_not_have_are_read(dtype, tmp_path):
     counts = DENSE.astype(dtype)
