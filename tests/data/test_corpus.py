@@ -64,6 +64,25 @@ def test_rows_outside_are_refused(corpus_path, index):
         Corpus.open(corpus_path).rows([index])
 
 
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("indices", [np.arange(57) == 3, [True, False], [1.9], np.array([2.0])])
+def test_what_is_no_number_of_a_document_is_refused(corpus_path, indices):
+    """A mask gave the documents 0 and 1, as often as it had entries."""
+    corpus = Corpus.open(corpus_path)
+    for read in (corpus.rows, corpus.identities, corpus.split(3, 0)[0].rows):
+        with pytest.raises(ValueError, match=r"indices must be the whole numbers .* numpy\.flatnonzero"):
+            read(indices)
+
+
+def test_documents_of_a_view_and_identities_have_the_limits_of_rows(corpus_path):
+    corpus = Corpus.open(corpus_path)
+    view, _ = corpus.split(7, 0)
+    assert view.rows([]).shape == (0, corpus.num_words)
+    for read, index, most in ((view.rows, -1, 49), (view.rows, 50, 49), (corpus.identities, 57, 56)):
+        with pytest.raises(IndexError, match=f"documents are 0 to {most}, got {index}"):
+            read([index])
+
+
 def test_rows_read_only_the_shards_and_counts_asked_for(corpus_path, monkeypatch):
     """Cost is that of the rows: no other shard is opened and no other count is touched."""
     corpus = Corpus.open(corpus_path)
@@ -317,3 +336,21 @@ def test_embeddings_are_not_told_as_tokens():
     told = next(describe(Corpus.from_matrix(np.array([[0.5, -1.25], [1.0, 3.5]]), signed=True)))
     assert told == "2 documents, 2 columns, 4 values"
     assert next(describe(Corpus.from_matrix(np.eye(2, dtype=int)))).endswith("2 words, 2 counts, 2 tokens")
+
+
+def test_values_of_any_block_tell_whether_a_corpus_holds_counts(monkeypatch, tmp_path):
+    """Weights behind a block of whole numbers that add up to a whole number were told as tokens."""
+    monkeypatch.setattr("geodrift.data._constructors._NONZEROS_A_SHARD", 1)
+    monkeypatch.setattr("geodrift.data._bags._DOCUMENTS_A_BLOCK", 2)
+    bags = [[(0, 1), (1, 2)]] * 2 + [[(0, 0.5), (1, 0.5)]] * 2
+    for path in (None, tmp_path / "corpus"):
+        told = next(describe(Corpus.from_gensim(bags, ["a", "b"], path)))
+        assert told == "4 documents, 2 columns, 8 values"
+
+
+def test_values_that_are_zero_in_single_precision_are_not_stored():
+    corpus = Corpus.from_matrix(np.array([[1e-50, 2.5], [1e-50, 0.0]]))
+    assert (corpus.num_nonzeros, corpus.num_empty_documents) == (1, 1)
+    assert corpus.document_frequencies.tolist() == [0, 1]
+    with pytest.raises(InputError, match="all zero"):
+        Corpus.from_matrix(np.array([[1e-50]]))

@@ -17,6 +17,7 @@ from geodrift.data import Corpus, InputError, TextOptions, build_corpus, find_so
 from geodrift.data._sources import parts_of, read_identified
 from geodrift.data._word_choice import choose_words
 from geodrift.data._word_totals import WordTotals
+from geodrift.data._workers import mapped
 
 OPTIONS = TextOptions(min_df=2, max_df=0.9)
 WORDS = [a + b + c for a in "bcd" for b in "aeiou" for c in "lmnrs"] + ["sphère", "Kreis", "日本語"]
@@ -67,6 +68,14 @@ def small_parts(monkeypatch):
 
 def contents(folder):
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_processes_that_end_early_say_what_may_be_wrong():
+    """A script without the guard was told of memory alone."""
+    with mapped(2) as each:
+        for _ in range(2):  # while they work, and when there are none
+            with pytest.raises(RuntimeError, match="needs if __name__ == '__main__'"):
+                list(each(os._exit, [1] * 4))
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -314,6 +323,16 @@ def test_what_is_wrong_with_a_store_is_said_in_one_line(store):
     ]:
         with pytest.raises(InputError, match=f"{url} {why}"):
             find_sources([url])
+
+
+def test_a_url_of_unknown_size_is_not_taken_for_an_empty_file(store, monkeypatch):
+    store.pipe("/bucket/a.txt", b"sphere circle")
+    info = type(store).info
+    monkeypatch.setattr(type(store), "info", lambda self, path: info(self, path) | {"size": None})
+    with pytest.raises(InputError, match=r"memory://bucket/a\.txt has a store that does not tell its size"):
+        find_sources(["memory://bucket/a.txt"])
+    with pytest.raises(InputError, match=r"memory:///?bucket/a\.txt has a store that does not tell its size"):
+        build_corpus(find_sources(["memory://bucket"]), OPTIONS)  # it was a document without words
 
 
 def test_without_fsspec_a_url_is_refused(monkeypatch):

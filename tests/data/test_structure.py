@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from geodrift.data import Corpus, InputError, as_csr
+from geodrift.data import Corpus, InputError, as_csr, read_counts_file
 from geodrift.models import (
     DirichletProcessMixture,
     LatentDirichletAllocation,
@@ -77,6 +77,16 @@ def spoilt():
 def test_arrays_that_do_not_fit_are_refused(name, wrong, read):
     with pytest.raises(InputError, match=r"damaged|has an index of"):
         read(wrong)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("dtype", [">i4", ">f8", "<f2", ">f2"])
+def test_dense_counts_of_types_that_scipy_does_not_have_are_read(dtype, tmp_path):
+    counts = DENSE.astype(dtype)
+    np.save(tmp_path / "a.npy", counts)
+    assert np.array_equal(read_counts_file(tmp_path / "a.npy").matrix().toarray(), DENSE)
+    assert np.array_equal(Corpus.from_matrix(counts).matrix().toarray(), DENSE)
+    assert np.array_equal(checked_counts(counts).toarray(), DENSE)
 
 
 def test_a_few_values_of_long_diagonals_take_the_memory_of_the_values():

@@ -436,3 +436,30 @@ def test_nothing_but_regular_files_is_read_and_none_is_waited_for(folder):
     os.mkfifo(folder / "pipe.txt")
     with pytest.raises(InputError, match=r"pipe\.txt is a pipe, and only regular files are read"):
         build_corpus(find_sources([folder]), TextOptions(min_df=1))
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"stop_words": None}, 'stop_words must be "english", "none" or words, such as .* got None'),
+        ({"extra_stop_words": "the"}, "extra_stop_words must be words, such as .* got 'the'"),
+        ({"extra_stop_words": (1,)}, r"extra_stop_words must be words, such as .* got \(1,\)"),
+        ({"min_df": "2"}, "min_df must be a count like 5 or a proportion like 0.5, got '2'"),
+        ({"max_df": None}, "max_df must be a count like 5 or a proportion like 0.5, got None"),
+        ({"max_words": 2.5}, "max_words must be a whole number of at least 1, got 2.5"),
+        ({"ngrams": 1.5}, "ngrams must be 1 to 10, got 1.5"),
+    ],
+)
+def test_options_of_other_types_are_refused_when_they_are_made(values, message):
+    """ "the" dropped the words t, h and e; others failed when all text had been counted, or not at all."""
+    with pytest.raises(InputError, match=message):
+        TextOptions(**values)
+
+
+def test_stop_words_may_be_of_any_collection():
+    given = [["the", "of"], {"of", "the"}, frozenset(["the", "of"]), np.array(["the", "of"])]
+    for words in given:
+        options = TextOptions(stop_words=words, extra_stop_words=words)
+        assert options.analyzer()("the house of cards") == ["house", "cards"]
+        assert TextOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options

@@ -262,6 +262,24 @@ def test_runs_of_other_steps_than_were_asked_for_are_told():
     assert shorter_or_longer(runs, None) == []
 
 
+@pytest.mark.parametrize("name", ["choice.html", "choice.svg", "choice.json"])
+def test_files_of_somebody_else_are_never_replaced_and_refused_before_any_work(name, tmp_path):
+    """`choice.json` was written over, and the others refused after all runs, without their answer."""
+    scores, tokens = simulated_scores(np.random.default_rng(0), (-2.0, -1.0))
+    others = {"perplexity": 9.0, "shared": 1, "npmi": None, "run": "run"}
+    rows = [{"topics": k} | others | row for k, row in zip((5, 10), compared(scores, tokens), strict=True)]
+    ladder = Ladder(rows, 10, 10, 4, 300, int(tokens.sum()))
+    (tmp_path / name).write_text('{"rows": "mine"}')
+    with pytest.raises(InputError, match=f"{name} exists already and is no report of geodrift"):
+        ladder.save(tmp_path)
+    with pytest.raises(InputError, match=f"{name} exists already and is no report of geodrift"):
+        choose_number_of_topics(np.ones((30, 4), int), (2, 3), directory=tmp_path, steps=1)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    (tmp_path / name).unlink()
+    ladder.save(tmp_path)
+    ladder.save(tmp_path)
+
+
 def test_a_figure_of_somebody_else_is_never_replaced(tmp_path):
     """`report().save("drawing.svg")` wrote over whatever stood there."""
     rows = [

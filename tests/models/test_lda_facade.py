@@ -138,6 +138,16 @@ def test_a_stream_learns_the_topics_that_made_it():
     assert 4 * 12 < len(model.topic_draws_) <= 4 * 25
 
 
+def test_more_documents_than_a_stream_was_to_have_are_told_once(fitted):
+    counts = fitted[1]
+    model = LatentDirichletAllocation(3, random_state=4, total_documents=60, n_chains=2)
+    model.partial_fit(counts[:50]).partial_fit(counts[50:60])
+    with pytest.warns(RunWarning, match="total_documents = 60, and 61 documents have come") as told:
+        model.partial_fit(counts[60:61])
+    assert len(told) == 1
+    model.partial_fit(counts[61:70])
+
+
 def test_documents_that_are_refused_change_nothing_in_a_stream(fitted):
     counts = fitted[1]
     models = [LatentDirichletAllocation(3, random_state=4).partial_fit(counts[:50]) for _ in range(2)]

@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from geodrift._errors import InputError
 from geodrift.data._constructors import CorpusConstructors
+from geodrift.data._document_numbers import document_numbers
 from geodrift.data._manifest import finish_directory, written
 from geodrift.data._shards import write_shards
 from geodrift.data._verify import damaged_files, refuse_damage
@@ -112,7 +113,7 @@ class CorpusView:
 
     def rows(self, indices: Sequence[int] | Int[np.ndarray, "..."]) -> sp.csr_matrix:
         """Fetch documents by their numbers in the view, [len(indices), V]; see `Corpus.rows`."""
-        return self.corpus.rows(self.documents[np.asarray(indices)])
+        return self.corpus.rows(self.documents[document_numbers(indices, self.num_documents)])
 
     def matrix(self) -> sp.csr_matrix:
         """The whole view, copied into memory, [D, V]."""

@@ -96,8 +96,9 @@ def canonical_rows(matrix: sp.spmatrix | sp.sparray | np.ndarray, *, signed: boo
         # Sums of repeated entries would not fit into small whole numbers.
         rows = rows.astype(np.float64)
     rows.sum_duplicates()
-    rows.eliminate_zeros()
-    return sp.csr_matrix((narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    rows = sp.csr_matrix((narrow(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    rows.eliminate_zeros()  # also of what is 0 in single precision
+    return rows
 
 
 def _refuse(rows: sp.csr_matrix, bad: Bool[np.ndarray, " nnz"], why: str) -> None:

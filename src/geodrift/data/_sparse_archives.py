@@ -13,7 +13,7 @@ from geodrift._errors import InputError
 from geodrift.data._limits import check_documents, refuse_expanding
 from geodrift.data._npy_arrays import read_array
 from geodrift.data._regular_files import open_regular
-from geodrift.data._sparse_structure import as_csr, check_indices, check_pointers
+from geodrift.data._sparse_structure import as_csr, check_indices, check_pointers, of_scipy
 
 _COMPRESSED = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "bsr": sp.bsr_matrix}
 _FORMATS = (*_COMPRESSED, "coo", "dia")
@@ -39,8 +39,7 @@ def _dense(stream: BinaryIO, path: Path) -> sp.csr_matrix:
     if matrix.ndim != 2:
         raise InputError(f"{path} holds an array of {matrix.ndim} dimensions, documents by words are 2")
     _check_shape(matrix.shape, path)
-    _check_numbers(matrix, path)
-    return sp.csr_matrix(matrix)
+    return sp.csr_matrix(_check_numbers(matrix, path))
 
 
 def _sparse(stream: BinaryIO, path: Path) -> sp.csr_matrix:
@@ -134,9 +133,7 @@ def _check_shape(shape: tuple[int, ...], path: Path) -> tuple[int, int]:
 
 
 def _check_numbers(values: np.ndarray, path: Path) -> np.ndarray:
-    """The values, which are real numbers of up to 64 bits, in this machine's order of bytes."""
+    """The values, which are real numbers of up to 64 bits, of a type that SciPy computes with."""
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise InputError(f"{path} holds values of type {values.dtype}; counts are real, of 64 bits at most")
-    # SciPy computes with no half precision.
-    half = values.dtype.kind == "f" and values.dtype.itemsize == 2
-    return values.astype(np.float32 if half else values.dtype.newbyteorder("="), copy=False)
+    return of_scipy(values)

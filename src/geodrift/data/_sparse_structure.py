@@ -24,7 +24,7 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         InputError: An index lies outside the shape, the arrays do not fit together, or entries are hidden.
     """
     if not sp.issparse(matrix):
-        return sp.csr_matrix(csr_or_dense(matrix, where))
+        return sp.csr_matrix(of_scipy(np.asarray(csr_or_dense(matrix, where))))
     if matrix.ndim != 2:
         raise InputError(f"{where} has {matrix.ndim} dimensions, documents by words are 2")
     if matrix.format == "dia":
@@ -52,6 +52,12 @@ def csr_or_dense(matrix: Any, where: str = "the matrix") -> Any:
     if sp.issparse(matrix):
         return as_csr(matrix, where)
     return unmasked(where, matrix, "leave such rows out, or fill counts that are missing with 0 (.filled(0))")
+
+
+def of_scipy(values: np.ndarray) -> np.ndarray:
+    """Numbers of a type that SciPy has: half precision as single, in this machine's order of bytes."""
+    half = values.dtype.kind == "f" and values.dtype.itemsize == 2
+    return values.astype(np.float32 if half else values.dtype.newbyteorder("="), copy=False)
 
 
 def check_pointers(

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift._errors import InputError
+from geodrift.data._document_numbers import document_numbers
 from geodrift.data._documents import Document, DocumentTable
 from geodrift.data._manifest import FREQUENCIES, VOCABULARY, document_parts_of, read_manifest, shards_of
 from geodrift.data._shards import Shard, open_array, spans
@@ -100,9 +101,13 @@ class StoredCorpus:
     @property
     def holds_counts(self) -> bool:
         """Whether the values are whole numbers, as counts are, and not weights or embeddings."""
-        return float(self.manifest["tokens"]).is_integer() and all(
-            shard.holds_counts for shard in self._shards[:1]
-        )
+        if not float(self.manifest["tokens"]).is_integer():
+            return False
+        for shard in self._shards:
+            self._limit_open(shard)
+            if not shard.holds_counts:
+                return False
+        return True
 
     @property
     def num_empty_documents(self) -> int:
@@ -146,10 +151,11 @@ class StoredCorpus:
         return list(self.manifest.get("fields", []))
 
     def identities(self, indices: Sequence[int] | Int[np.ndarray, "..."]) -> list[Document]:
-        """Who documents are: id and fields, or the number as the id where nobody has said."""
+        """Who documents are: id and fields, or the number as the id where nobody has said; see `rows`."""
+        numbers = document_numbers(indices, self.num_documents)
         if self.documents is not None:
-            return self.documents.rows(np.asarray(indices).ravel())
-        return [Document(str(index), {}) for index in np.asarray(indices, np.int64).ravel()]
+            return self.documents.rows(numbers)
+        return [Document(str(number), {}) for number in numbers]
 
     @property
     def checksum(self) -> str | None:
@@ -167,12 +173,9 @@ class StoredCorpus:
 
         Raises:
             IndexError: An index is outside 0 .. num_documents - 1.
+            ValueError: They are no whole numbers, such as a mask.
         """
-        indices = np.asarray(indices, dtype=np.int64).reshape(-1)
-        if indices.size and (indices.min() < 0 or indices.max() >= self.num_documents):
-            raise IndexError(
-                f"documents are 0 to {self.num_documents - 1}, got {indices.min()} to {indices.max()}"
-            )
+        indices = document_numbers(indices, self.num_documents)
         if not indices.size:
             return sp.csr_matrix((0, self.num_words), dtype=np.int32)
         owners = np.searchsorted(self._starts, indices, side="right") - 1

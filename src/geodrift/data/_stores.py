@@ -36,7 +36,7 @@ def state_of(path: str) -> list[Any]:
     """Size of a file, which may be empty, and what else changes with its contents: to be compared later.
 
     Raises:
-        InputError: See `open_file`.
+        InputError: See `open_file`; of URLs also where the store does not tell the size.
     """
     if not is_url(path):
         refuse_irregular(path, may_be_empty=True)
@@ -47,6 +47,8 @@ def state_of(path: str) -> list[Any]:
         told = store.info(place)
     if told["type"] != "file":
         raise InputError(f"{path} is no file")
+    if told.get("size") is None:  # as of pages that a server makes when they are asked for
+        raise InputError(f"{path} has a store that does not tell its size: save it to a file, and read that")
     marks = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created")
     return [told["size"], *(str(told[mark]) for mark in marks if mark in told)]
 

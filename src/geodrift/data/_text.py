@@ -1,11 +1,12 @@
 """How text becomes words: scikit-learn's tokeniser and limits on the words' frequencies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from geodrift._errors import InputError
+from geodrift._whole import is_whole
 from geodrift.data._fields import of_python
 from geodrift.data._regular_files import open_regular
 from geodrift.data._token_pattern import compiled, limited
@@ -26,8 +27,8 @@ class TextOptions:
             of fewer than 500 documents.
         max_df: Drop words in more documents: a count (int) or a proportion (float).
         max_words: Keep at most so many words, those in most documents.
-        stop_words: "english", "none" or a tuple of words.
-        extra_stop_words: Further words to drop.
+        stop_words: "english", "none" or words, of any collection; they are kept as a tuple.
+        extra_stop_words: Further words to drop, likewise.
         ngrams: Longest sequence of words that counts as one word.
         token_pattern: Regular expression of a word, as in scikit-learn's `CountVectorizer`. None: two
             characters and more that begin with a letter, combining marks among them.
@@ -41,8 +42,8 @@ class TextOptions:
     min_df: int | float | None = None
     max_df: int | float = 0.5
     max_words: int | None = None
-    stop_words: str | tuple[str, ...] = "english"
-    extra_stop_words: tuple[str, ...] = ()
+    stop_words: str | Collection[str] = "english"
+    extra_stop_words: Collection[str] = ()
     ngrams: int = 1
     token_pattern: str | None = None
     normal_form: str | None = "NFC"
@@ -51,20 +52,30 @@ class TextOptions:
         """Check every value."""
         for name in ("min_df", "max_df", "max_words", "ngrams"):
             object.__setattr__(self, name, of_python(getattr(self, name)))  # NumPy's 5 is no proportion
-        for name in ("min_df", "max_df"):
+        self._check_numbers()
+        for name in ("stop_words", "extra_stop_words"):
             value = getattr(self, name)
-            if isinstance(value, float) and not 0 <= value <= 1:
-                raise InputError(f"{name} as a proportion must lie in [0, 1], got {value}")
-            if isinstance(value, int) and value < 1:
-                raise InputError(f"{name} as a number of documents must be at least 1, got {value}")
-        if not 1 <= self.ngrams <= _MOST_NGRAMS:
-            raise InputError(f"ngrams must be 1 to {_MOST_NGRAMS}, got {self.ngrams}")
-        if self.max_words is not None and self.max_words < 1:
-            raise InputError(f"max_words must be at least 1, got {self.max_words}")
+            if name == "extra_stop_words" or not isinstance(value, str):
+                object.__setattr__(self, name, _words(name, value))
         if isinstance(self.stop_words, str) and self.stop_words not in ("english", "none"):
             raise InputError(f'stop_words must be "english", "none" or words, got {self.stop_words!r}')
         if self.normal_form not in ("NFC", None):
             raise InputError(f'normal_form must be "NFC" or None, got {self.normal_form!r}')
+
+    def _check_numbers(self) -> None:
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            missing = value is None and name == "min_df"
+            if isinstance(value, bool) or not (missing or isinstance(value, int | float)):
+                raise InputError(f"{name} must be a count like 5 or a proportion like 0.5, got {value!r}")
+            if isinstance(value, float) and not 0 <= value <= 1:
+                raise InputError(f"{name} as a proportion must lie in [0, 1], got {value}")
+            if isinstance(value, int) and value < 1:
+                raise InputError(f"{name} as a number of documents must be at least 1, got {value}")
+        if not is_whole(self.ngrams, 1) or self.ngrams > _MOST_NGRAMS:
+            raise InputError(f"ngrams must be 1 to {_MOST_NGRAMS}, got {self.ngrams!r}")
+        if self.max_words is not None and not is_whole(self.max_words, 1):
+            raise InputError(f"max_words must be a whole number of at least 1, got {self.max_words!r}")
 
     def analyzer(self) -> Callable[[str], list[str]]:
         """The function from a text to its words (and n-grams).
@@ -134,6 +145,15 @@ class TextOptions:
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**arguments)
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    """Stop words as a tuple, those of a set in their order."""
+    words = list(value) if isinstance(value, Collection) and not isinstance(value, str) else [None]
+    if not all(isinstance(word, str) for word in words):
+        also = '"english", "none" or ' if name == "stop_words" else ""
+        raise InputError(f"{name} must be {also}words, such as ('the', 'of'), got {repr(value)[:40]}")
+    return tuple(sorted(words) if isinstance(value, Set) else words)
 
 
 def read_stop_words(path: str | Path) -> tuple[str, ...]:

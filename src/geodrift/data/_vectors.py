@@ -10,6 +10,7 @@ from jaxtyping import Int, Real
 
 from geodrift._errors import InputError
 from geodrift.data._counts import check_vocabulary
+from geodrift.data._document_numbers import document_numbers
 from geodrift.data._documents import Document
 from geodrift.data._npy_arrays import read_header
 from geodrift.data._regular_files import open_regular
@@ -64,12 +65,12 @@ class VectorSource:
 
     def rows(self, numbers: Sequence[int] | Int[np.ndarray, "..."]) -> VectorRows:
         """Some rows, in memory."""
-        found = self.matrix[np.asarray(numbers, np.int64)]
+        found = self.matrix[document_numbers(numbers, self.num_documents)]
         return found if sp.issparse(found) else np.asarray(found)
 
     def identities(self, numbers: Sequence[int] | Int[np.ndarray, "..."]) -> list[Document]:
         """Who rows are: their numbers."""
-        return [Document(str(number), {}) for number in np.asarray(numbers, np.int64).ravel()]
+        return [Document(str(number), {}) for number in document_numbers(numbers, self.num_documents)]
 
     def split(self, held_out: int, seed: int) -> "tuple[VectorView, VectorRows]":
         """Set rows aside at random; see `Corpus.split`.

@@ -85,7 +85,10 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
     while True:
         while free and (following := next(left, None)) is not None:
             place, item = following
-            free[-1].send((function, item))
+            try:
+                free[-1].send((function, item))
+            except ConnectionError:
+                raise _ended() from None
             at_work[free.pop()] = place
         if not at_work:
             return
@@ -94,10 +97,7 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
             try:
                 value, error = connection.recv()
             except (EOFError, ConnectionError):
-                raise RuntimeError(
-                    "a process that reads files was ended from outside; is there enough memory? Take fewer"
-                    " --workers"
-                ) from None
+                raise _ended() from None
             if error is not None:
                 raise error
             results[at_work.pop(connection)] = value
@@ -105,6 +105,13 @@ def _map(connections: Iterable[Connection], function: Callable, items: Iterable)
         while told in results:
             yield results.pop(told)
             told += 1
+
+
+def _ended() -> RuntimeError:
+    return RuntimeError(
+        "a process that reads files has ended before it was done: is there enough memory? Take fewer of them"
+        " (--workers, workers=...). A script that asks for more than one needs if __name__ == '__main__'"
+    )
 
 
 def _serve(connection: Connection) -> None:

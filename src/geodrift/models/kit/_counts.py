@@ -9,16 +9,16 @@ from geodrift.data import as_csr
 MOST_TOKENS = 100_000_000  # that a document may have: each takes memory
 
 
-def tokens_of_rows(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
+def tokens_of_rows(rows: sp.csr_matrix, most: int = MOST_TOKENS) -> Int[np.ndarray, " S"]:
     """The number of tokens of each row of whole counts, [S, V].
 
     Raises:
-        ValueError: A row has more than `MOST_TOKENS`.
+        ValueError: A row has more than ``most``.
     """
     tokens = np.diff(np.concatenate([[0.0], np.cumsum(rows.data, dtype=np.float64)])[rows.indptr])
-    if tokens.size and tokens.max() > MOST_TOKENS:
+    if tokens.size and tokens.max() > most:
         raise ValueError(
-            f"counts: a document has {tokens.max():,.0f} words, and may have {MOST_TOKENS:,}; is one of its"
+            f"counts: a document has {tokens.max():,.0f} words, and may have {most:,}; is one of its"
             " counts wrong? If none is, divide it into parts"
         )
     return tokens.astype(np.int64)

@@ -50,6 +50,7 @@ class StreamedDocuments(TopicModelFacade):
         Raises:
             ValueError: As `fit`, or X has another number of words than the documents before, or a setting is
                 not that of the stream; nothing has changed then.
+            RunWarning: (a warning) More documents have come than ``total_documents``.
         """
         before: list[StreamChain] | None = getattr(self, "_stream", None)
         refuse_learnt_priors(self)
@@ -62,6 +63,7 @@ class StreamedDocuments(TopicModelFacade):
         with columns_kept(self):
             rows = self._validated(X, reset=before is None)
             chains = self._stream_chains(rows.shape[1], settings, number) if before is None else before
+            seen = chains[0].documents_seen
             for chain in chains:  # the first refuses what any would
                 chain.feed(rows)
         if before is None:
@@ -73,6 +75,7 @@ class StreamedDocuments(TopicModelFacade):
         self._draws = None
         self._keep_numbers({})
         self.doc_topic_prior_draws_ = self.topic_word_prior_draws_ = None
+        _warn_of_more(chains[0], seen)
         return self
 
     def top_words(self, vocabulary: Sequence[str] | None = None, *, top: int = 10) -> list[dict[str, Any]]:
@@ -121,3 +124,16 @@ class StreamedDocuments(TopicModelFacade):
     def _forget(self) -> None:
         for name in ("_stream", "_stream_draws", "_fitted"):
             self.__dict__.pop(name, None)
+
+
+def _warn_of_more(chain: StreamChain, before: int) -> None:
+    """Say so in the call in which more documents have come than there were to be."""
+    total, seen = chain.total_documents, chain.documents_seen
+    if total is not None and before <= total < seen:
+        warnings.warn(
+            f"total_documents = {total:,}, and {seen:,} documents have come: intervals are those of a"
+            f" posterior of {total:,}; begin a stream with the number of all that will come, or None for"
+            " those that have",
+            RunWarning,
+            stacklevel=3,
+        )

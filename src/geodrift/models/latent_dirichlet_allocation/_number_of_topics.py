@@ -49,7 +49,8 @@ def choose_number_of_topics(
 
     Raises:
         ValueError: Numbers that cannot be compared, or settings outside what is allowed.
-        InputError: Another run stands where one is to be written.
+        InputError: Another run stands where one is to be written, or something else where the answer is to
+            be (``choice.html``, ``choice.svg``, ``choice.json``).
         StoppedError: Ctrl-C; the same call goes on with what the directory holds.
 
     Example:

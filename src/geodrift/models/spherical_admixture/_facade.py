@@ -140,10 +140,10 @@ class SphericalAdmixture(TopicModelFacade):
         """
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
-        self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         chains = self._chains(Chain, corpus, settings, self._start(start_from))
         found = sampled(chains, whole("n_steps", self.n_steps), verbose=bool(self.verbose))
         self.topic_draws_ = self._draws_of(chains, found)["topics"]
+        self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         self.settings_ = chains[0].settings
         self.temperature_ = np.array([chain.temperature.value() for chain in chains])
         self._warn_of_temperatures()

@@ -16,7 +16,9 @@ from geodrift.models.topics._ladder_rule import RULE, TOLD_APART, compared
 from geodrift.models.topics._ladder_runs import CHAINS, fitted_runs, held_out_of
 from geodrift.models.topics._ladder_scores import scored
 from geodrift.models.topics._ladder_text import ladder_text
-from geodrift.report import LadderReport
+from geodrift.report import LadderReport, refuse_foreign
+from geodrift.report._ladder import FIGURE_MARK
+from geodrift.report._save import PAGE_MARK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 SECONDS = 300.0
 PAGE, FIGURE, NUMBERS = "choice.html", "choice.svg", "choice.json"
+# By which earlier ones of ours are known.
+_MARKS = {PAGE: PAGE_MARK, FIGURE: FIGURE_MARK, NUMBERS: '{\n  "rows": [\n    {\n      "topics": '}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +73,13 @@ class Ladder:
         return LadderReport(self.rows, self.best, self.chosen, *counts, RULE, self.notes)
 
     def save(self, folder: str | Path) -> None:
-        """Write the page, the figure and the numbers into a directory; earlier ones of ours are replaced."""
+        """Write the page, the figure and the numbers into a directory; earlier ones of ours are replaced.
+
+        Raises:
+            InputError: Something else stands in the place of one of them; nothing is written then.
+        """
         folder = Path(folder)
+        _refuse_foreign(folder)
         self.report().save(folder / PAGE)
         self.report().save(folder / FIGURE)
         write_json(folder / NUMBERS, self.to_dict(), overwrite=True)
@@ -112,8 +121,10 @@ def climb(
 
     Raises:
         ValueError: Numbers that cannot be compared, or settings outside what is allowed.
-        InputError: Another run stands where one is to be written.
+        InputError: Another run stands where one is to be written, or something else where the page is to be,
+            the figure or the numbers.
     """
+    _refuse_foreign(folder)
     aside = held_out_of(corpus.num_documents) if held_out is None else held_out
     config: dict[str, Any] = {"settings": {**model.ladder_defaults, **settings}}
     config |= {"seed": seed, "chains": chains, "held_out": aside}
@@ -137,6 +148,12 @@ def climb(
     best = max(told, key=lambda row: row["score"])["topics"]
     chosen = min(row["topics"] for row in told if not row["apart"])
     return Ladder(told, best, chosen, chains, int((tokens > 0).sum()), int(np.sum(tokens)), notes)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise InputError where something stands in the place of a file of ours that is none."""
+    for name, mark in _MARKS.items():
+        refuse_foreign(folder / name, mark)
 
 
 def _for_json(value: Any) -> Any:

@@ -162,8 +162,9 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         ]
         passes = _default_passes(rows.number) if self.n_passes is None else whole("n_passes", self.n_passes)
         steps = passes * -(-rows.number // min(settings.batch_size, rows.number))
-        self._prior, self._known = chains[0].prior, KnownRows.of(rows)
+        known = KnownRows.of(rows)
         self.draws_ = sampled(chains, steps)
+        self._prior, self._known = chains[0].prior, known
         self.settings_ = settings
         self.assignments_: Int[np.ndarray, "C N row"] = self.draws_["assignments"]
         flat = self._flat_assignments()

@@ -11,6 +11,7 @@ from jaxtyping import Int
 from geodrift.models.kit._counts import tokens_of_rows
 
 BLOCK = 8192  # documents of one block of a pass over the corpus
+MOST_FITTED = 2**24  # tokens of a document: single precision counts on one by one up to there
 
 
 class Minibatch(NamedTuple):
@@ -105,7 +106,7 @@ def whole_counts(rows: sp.csr_matrix) -> Int[np.ndarray, " S"]:
     """
     if not np.array_equal(rows.data, np.rint(rows.data)):
         raise ValueError("counts must be whole numbers: LDA draws a topic for each token")
-    return tokens_of_rows(rows)
+    return tokens_of_rows(rows, MOST_FITTED)
 
 
 @numba.njit(cache=True)
