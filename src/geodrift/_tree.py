@@ -68,10 +68,11 @@ def broadcast_prefix(
     try:
         jax.tree.map(spread, prefix, tree, is_leaf=is_leaf)
     except (TypeError, ValueError):
-        given, wanted = jax.tree.structure(prefix), jax.tree.structure(tree)
+        forms = (jax.tree.structure(x, is_leaf=is_leaf) for x in (prefix, tree))
+        given, wanted = (str(form).removeprefix("PyTreeDef(").removesuffix(")") for form in forms)
         raise ValueError(
             f"{name} of the form {given} does not fit the position's {wanted}: give one value for all of it,"
-            " or a tree of the same form; of a position that is one array an array, not a list"
+            " or a tree of the same form (* is a leaf); of a position that is one array an array, not a list"
         ) from None
     return found
 

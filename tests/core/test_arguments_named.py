@@ -103,7 +103,7 @@ WRONG = {
     "tree of manifolds": (lambda: run(sgld(manifold={"a": PLANE})), "manifold = .* or a Product"),
     "leaf that is missing": (
         lambda: run(sgld(manifold=manifolds.Product({"a": PLANE, "b": PLANE})), initial={"a": jnp.zeros(2)}),
-        "manifold of the form .* does not fit the position's",
+        r"manifold of the form {'a': \*, 'b': \*} does not fit the position's {'a': \*}: .*\(\* is a leaf\)",
     ),
     "no sampler": (lambda: run(None), "sampler = None: give a sampler, made of"),
     "no estimator": (lambda: run(sgld(log_prior)), "a log density goes into geodrift.estimators.Full"),

@@ -398,6 +398,19 @@ def test_a_model_that_looks_nothing_up_takes_all_data_and_no_fewer(x_found, y_fo
         gd.sample(KEY, sampler, target.data, batch_size=10, num_draws=1, initial=target.initial)
 
 
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_start_of_another_shape_than_the_site_is_refused(shape):
+    def model(y):
+        mean = numpyro.sample("mean", dist.Normal(0.0, 1.0))
+        with numpyro.plate("data", N, subsample_size=10) as index:
+            numpyro.sample("y", dist.Normal(mean, 1.0), obs=y[index])
+
+    target = from_numpyro(model, Y)
+    sampler = gd.samplers.SGHMC(target.estimator, target.manifold, step_size=0.01, friction=1.0)
+    with pytest.raises(ValueError, match=r"position\['mean'\] has shape .*must be \(1,\).*target.initial"):
+        gd.sample(KEY, sampler, target.data, batch_size=10, num_draws=2, initial={"mean": jnp.zeros(shape)})
+
+
 def test_without_numpyro_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "numpyro", None)
     with pytest.raises(ImportError, match=r"geodrift\[numpyro\]"):

@@ -32,6 +32,19 @@ def chains_of(components, num_draws=12, seed=0):
 
 
 @pytest.mark.parametrize("chains", [1, 2])
+def test_directions_without_a_negative_word_have_none(chains):
+    draws = np.tile(np.sqrt(topics(5, 3)), (chains, 4, 1, 1))
+    ordered, agreed = aligned({"topics": draws}, "topics", lambda directions: directions)
+    vocabulary = [str(word) for word in range(NUM_WORDS)]
+    told = component_words(ordered["topics"], vocabulary, 5, "topic", agreed=agreed, signed=True)
+    assert [len(topic["words"]) for topic in told] == [5] * 3
+    assert [topic["negative_words"] for topic in told] == [[]] * 3
+    for top in (0, -3, 2.5):
+        with pytest.raises(ValueError, match=f"top = {top}: must be a whole number, 1 or more"):
+            component_words(ordered["topics"], vocabulary, top, "topic", agreed=agreed, signed=True)
+
+
+@pytest.mark.parametrize("chains", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_equal_components_of_a_chain_are_found_by_it(chains, dtype):
     components = topics(5, 6)

@@ -96,7 +96,7 @@ class Program:
 
     def constrain(self, position: Position) -> dict[str, Array]:
         """The sites' values, from positions with any axes in front."""
-        return {name: _from_manifold(site, jnp.asarray(position[name])) for name, site in self.sites.items()}
+        return {name: _from_manifold(site, _leaf(name, site, position)) for name, site in self.sites.items()}
 
     def _outside(self, values: dict[str, Array], index: Int[Array, " batch"]) -> dict[str, Array]:
         """The log density of each site outside the plate, of values of the sites, with some rows."""
@@ -214,6 +214,17 @@ def _data_plate(trace: dict[str, Any]) -> tuple[str, int]:
 def _unconstrained_shape(site: _Site) -> tuple[int, ...]:
     """Shape of the value in R^n from which the bijection makes the site's value."""
     return site.shape if site.transform is None else tuple(site.transform.inverse_shape(site.shape))
+
+
+def _leaf(name: str, site: _Site, position: Position) -> Array:
+    """The site's leaf of a position, with any axes in front of its own."""
+    leaf, wanted = jnp.asarray(position[name]), _unconstrained_shape(site) or (1,)
+    if leaf.shape[-len(wanted) :] != wanted:
+        raise ValueError(
+            f"position[{name!r}] has shape {leaf.shape}: must be {wanted}, behind axes of chains and draws if"
+            " there are any; a site that is one number has (1,), as in target.initial(key)"
+        )
+    return leaf
 
 
 def _unconstrained(site: _Site, x: Array) -> Array:

@@ -62,16 +62,19 @@ def check(
 
     .. math:: -\sum_i \partial_i (f_i p) + \sum_{ij} \partial_i \partial_j (D_{ij} p) = 0, \quad p = e^{-H},
 
-    relative to the sum of its terms' magnitudes, so that the scales of H, z and time do not matter. Without
-    ``gamma`` and ``drift``, f is the drift of a `Recipe`, and the statement ``elementwise=True`` of an
-    operator is tested too.
+    relative to the sum of its terms' magnitudes, so that units do not matter, and up to a millionth. Many
+    standard deviations from where the law has its mass the terms with the square of H's gradient are nearly
+    all of that sum, and hide a Gamma that is missing: draw ``point`` where the law is. Without ``gamma`` and
+    ``drift``, f is the drift of a `Recipe`, and the statement ``elementwise=True`` of an operator is tested
+    too.
 
     Args:
         hamiltonian: H, a function of z.
         diffusion: D, an operator or a function of z that returns one.
         curl: Q, likewise.
         point: A z, around which eight points are drawn with standard normal steps; or a function of a random
-            key that draws a point, for a z that has another scale or must be positive.
+            key that draws a point, for a law that is much narrower or wider, as a posterior of many data
+            is, or a z that must be positive.
         gamma: A function :math:`\Gamma(z)` of yours, to be tested.
         drift: A function f(z) of yours, to be tested, for a process with the noise of D; Q may be any.
         key: Random key of the points.

@@ -69,14 +69,17 @@ class ClusterReports:
         """The model has no posterior predictive check of its clusters."""
         del X, vocabulary
 
-    def top_words(self: Any, vocabulary: Sequence[str], *, top: int = 10) -> list[dict[str, Any]]:
+    def top_words(
+        self: Any, vocabulary: Sequence[str] | None = None, *, top: int = 10
+    ) -> list[dict[str, Any]]:
         """Each cluster's words and share of the rows, and by how many chains it was found.
 
-        ``vocabulary`` has V words, of which ``top`` are told of each cluster.
+        ``vocabulary`` has V words, of which ``top`` are told of each cluster; None: as for `report`.
         """
         check_is_fitted(self)
         draws, sizes = self._of_chains(self.cluster_draws_), self._of_chains(self.cluster_size_draws_)
-        return component_words(draws, vocabulary, top, "cluster", agreed=self.agreement_, sizes=sizes)
+        words = self._words(vocabulary)
+        return component_words(draws, words, top, "cluster", agreed=self.agreement_, sizes=sizes)
 
     def to_datatree(self: Any, vocabulary: Sequence[str] | None = None) -> "xr.DataTree":
         """Draws of the clusters that are told of, [chain, draw, cluster, ...], and which chains found them.

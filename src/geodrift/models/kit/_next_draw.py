@@ -37,15 +37,17 @@ def next_draw_intervals(
         ends: Probabilities below the two ends.
     """
     means = directions.mean(axis=1, dtype=np.float64)
-    within = (directions[:, :, words] - means[:, None, words]).reshape(-1, len(words))
-    center, num_chains = means.mean(axis=0), len(means)
+    center, (num_chains, num_draws) = means.mean(axis=0), directions.shape[:2]
+    # Of no words nothing says how many rows there are.
+    rows = num_chains * num_draws
+    within = (directions[:, :, words] - means[:, None, words]).reshape(rows, len(words))
     if num_chains == 1:
         spread = within
     else:
         scale, degrees = _between(means)
         steps = stats.t.ppf(_GRID, degrees)
         spread = (within[:, None] + np.sqrt(1 + 1 / num_chains) * scale[words] * steps[:, None]).reshape(
-            -1, len(words)
+            rows * len(steps), len(words)
         )
     # The quantiles between which the next draw lies nine times in ten, however few draws there are.
     low, high = np.quantile(spread, ends, axis=0, method="weibull")

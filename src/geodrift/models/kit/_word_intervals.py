@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from geodrift._whole import whole
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._component_size import component_size
 from geodrift.models.kit._next_draw import weight_intervals
@@ -84,8 +85,9 @@ def component_words(
         have found it, with the ends ``"size_low"`` and ``"size_high"`` of its interval or None.
 
     Raises:
-        ValueError: The vocabulary does not have V words.
+        ValueError: The vocabulary does not have V words, or ``top`` is no whole number of 1 or more.
     """
+    top = whole("top", top)
     num_chains, _, num_components, num_words = draws.shape
     if num_words != len(vocabulary):
         raise ValueError(f"{component}s have {num_words} words but the vocabulary has {len(vocabulary)}")
