@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -338,6 +339,22 @@ def test_options_of_text_and_words_mean_nothing_for_a_corpus(geodrift_cli, run, 
     )
     assert (status, "--vocab words.txt means nothing here" in err) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_words_that_no_document_has_are_told_with_what_text_has_for_them(geodrift_cli, run, tmp_path):
+    source, words, out = run.parent / "in.jsonl", tmp_path / "words.txt", tmp_path / "c"
+    for typed, told in (
+        ("w00\nW01\nabsent\n", "note: 2 of the 3 words of the vocabulary are in no document, such as 'W01'"),
+        ("w00\nthe\n", "is in no document, such as 'the'; text has it as no word at all"),
+        ("w00\nw01 w02\n", "such as 'w01 w02'; text has it as 'w01', 'w02'"),
+        ("absent\n", "error: 1 of the 1 words of the vocabulary is in no document, such as 'absent'\n"),
+    ):
+        words.write_text(typed)
+        status, _, err = geodrift_cli("corpus", source, "--out", out, "--vocab", words)
+        assert (status, told in err, out.exists()) == (int("error" in told), True, "note" in err)
+        shutil.rmtree(out, ignore_errors=True)
+    words.write_text("w00\nw01\n")
+    assert geodrift_cli("corpus", source, "--out", out, "--vocab", words)[2] == ""
 
 
 def test_words_that_are_given_are_neither_pruned_nor_those_of_a_run(geodrift_cli, run, tmp_path):

@@ -31,6 +31,7 @@ from geodrift.data import (
 )
 from geodrift.data._build import NO_IDS, Progress
 from geodrift.data._limits import default_words
+from geodrift.data._word_choice import not_found
 
 
 def load_corpus(
@@ -66,6 +67,8 @@ def load_corpus(
     sources, options = _sources(text, inputs), _tokeniser(text)
     with Waiting("reading text") as waiting:
         corpus = build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
+    if words is not None and (missing := not_found(words, corpus.document_frequencies, options)):
+        say(f"note: {missing}")
     _say_duplicates(corpus)
     return corpus
 
