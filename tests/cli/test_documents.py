@@ -357,6 +357,14 @@ def test_words_that_no_document_has_are_told_with_what_text_has_for_them(geodrif
     assert geodrift_cli("corpus", source, "--out", out, "--vocab", words)[2] == ""
 
 
+def test_a_field_id_beside_another_id_is_told_as_a_field(geodrift_cli, tmp_path):
+    records = [record | {"id": str(i)} for i, record in enumerate(texts(20, 0))]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    typed = ("--out", tmp_path / "c", "--id-field=title", "--min-df=1")
+    out = geodrift_cli("corpus", tmp_path / "in.jsonl", *typed)[1]
+    assert "of each document: id, the field id" in out
+
+
 def test_words_that_are_given_are_neither_pruned_nor_those_of_a_run(geodrift_cli, run, tmp_path):
     words, source = tmp_path / "words.txt", run.parent / "in.jsonl"
     words.write_text("w00\nw01\n")
