@@ -338,6 +338,16 @@ def test_options_of_text_and_words_mean_nothing_for_a_corpus(geodrift_cli, run, 
         "transform", run, corpus, "--out", tmp_path / "w.csv", "--vocab", "words.txt"
     )
     assert (status, "--vocab words.txt means nothing here" in err) == (2, True)
+    status, _, err = geodrift_cli("corpus", corpus, "--out", tmp_path / "c", "--workers", 2)
+    assert (status, "--workers 2 read text, and" in err) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_and_counts_are_no_corpus_whose_files_need_no_check(geodrift_cli, run, inputs, tmp_path):
+    for model, source in (("lda", run.parent / "in.jsonl"), ("vmf", inputs / "train.npz")):
+        typed = ("--run", tmp_path / "run", "--steps", 20, "--unchecked-corpus")
+        status, _, err = geodrift_cli("fit", model, source, *typed)
+        assert (status, f"and {source} is none: leave it out" in err) == (2, True), err
     assert not list(tmp_path.iterdir())
 
 

@@ -54,6 +54,8 @@ def load_corpus(
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
+        if workers is not None:
+            raise UsageError(f"--workers {workers} read text, and {first} holds counts: leave it out")
         if text.asks_to_prune:
             whole = _of_counts(first, vocab, signed, checked=checked)
             corpus = prune_columns(whole, _tokeniser(text, min_df=1, max_df=1.0))
