@@ -221,8 +221,8 @@ def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
 @pytest.mark.parametrize(
     ("numbers", "options", "message"),
     [
-        ((5,), {}, "two numbers or more"),
-        ((5, 5), {}, "two numbers or more"),
+        ((5,), {}, "two whole numbers or more"),
+        ((5, 5), {}, "two whole numbers or more"),
         ((1, 5), {}, "n_topics must be"),
         ((2, 3), {"held_out": 240}, "held_out must be"),
         ((2, 200), {}, "at most the 180 documents that are fitted"),

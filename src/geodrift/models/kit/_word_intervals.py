@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from geodrift._whole import whole
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._component_size import component_size
 from geodrift.models.kit._next_draw import weight_intervals
@@ -84,9 +85,9 @@ def component_words(
         have found it, with the ends ``"size_low"`` and ``"size_high"`` of its interval or None.
 
     Raises:
-        ValueError: The vocabulary does not have V words.
+        ValueError: The vocabulary does not have V words, or ``top`` is no whole number from 1.
     """
-    num_chains, _, num_components, num_words = draws.shape
+    top, (num_chains, _, num_components, num_words) = whole("top", top), draws.shape
     if num_words != len(vocabulary):
         raise ValueError(f"{component}s have {num_words} words but the vocabulary has {len(vocabulary)}")
     signs = {"words": 1.0} | ({"negative_words": -1.0} if signed else {})
