@@ -2,8 +2,10 @@
 
 import csv
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,7 @@ from command import WORDS, assert_one_line
 
 import geodrift
 from geodrift import cli
+from geodrift._terminal import visible
 from geodrift.cli import _files, _fitting, _making, _waiting
 from geodrift.cli._starting import Start
 from geodrift.cli._weight_files import Form, write_weights
@@ -321,6 +324,14 @@ def test_commands_that_are_advised_can_be_copied(geodrift_cli, tmp_path):
     typed = ["--topics=2", "--steps=20", "--chains=1", "--min-df=1", "--max-df=1.0"]
     err = geodrift_cli("fit", "lda", source, "--run", run, *typed)[2]
     assert err.splitlines()[-1].startswith(f"next: geodrift topics '{run}'; ")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "it's\x1b[31m \\n", "\u2028é", "b\udcfccher", "-a b", "plain"])
+def test_a_name_in_a_command_is_read_by_the_shell_as_it_is(name):
+    shown = _files.typed(Path(name))
+    assert visible(shown) == shown
+    read = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, check=True).stdout
+    assert os.fsdecode(read).removeprefix("./") == name
 
 
 def test_standard_input_is_refused_with_what_to_do(geodrift_cli, tmp_path):

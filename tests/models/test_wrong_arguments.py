@@ -82,7 +82,7 @@ def test_seeds_are_whole(fitted, wrong):
 @pytest.mark.parametrize("wrong", ["abc", ["a", "b", "c"], {"a": 1}, object()])
 def test_a_prior_of_directions_is_numbers(wrong):
     model = models.VonMisesFisherMixture(2, n_passes=2, n_chains=1, n_draws=1, direction_prior=wrong)
-    with pytest.raises(ValueError, match="direction_prior must be 3 finite numbers, got [^s]"):
+    with pytest.raises(ValueError, match=r"direction_prior must be 3 finite numbers, got [^s]"):
         model.fit(unit_rows())
 
 
