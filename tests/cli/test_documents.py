@@ -314,6 +314,15 @@ def test_seed_words_that_the_corpus_does_not_have_are_named(geodrift_cli, run, t
     assert "the vocabulary lacks 2 of the 4 seed words, which start nothing: nowhere, nothing" in err
 
 
+def test_seed_words_may_have_their_accents_apart(geodrift_cli, tmp_path):
+    source, seeds = tmp_path / "in.jsonl", tmp_path / "seeds.txt"
+    source.write_text("".join(json.dumps({"text": f"caf\u00e9 uno w{i % 3}"}) + "\n" for i in range(20)))
+    seeds.write_text("a: cafe\u0301\nb: uno\n", encoding="utf-8")
+    options = ["--topics=2", "--steps=1", "--chains=1", "--min-df=1", "--max-df=1.0", "--seed-words", seeds]
+    status, _, err = geodrift_cli("fit", "lda", source, "--run", tmp_path / "run", *options)
+    assert (status, "the vocabulary lacks" in err) == (0, False), err
+
+
 def run_words(run):
     return (run / "vocabulary.txt").read_text().split()
 
