@@ -122,7 +122,8 @@ def _fitted(
         run = _same(Run.open(path), model, config, corpus, chains[0].settings.to_dict())
         left = run.state["total"] - min(run.state["counts"]) if run.has_checkpoint else 1
         if not left:
-            say(f"{path} is done")
+            steps = run.state["total"]
+            say(f"{path} is done, with {steps:,} steps, and kept as it is; geodrift resume makes it longer")
             return run
         asked = None if run.has_checkpoint else length
     result = fit(model, chains, run, asked, console)
