@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -317,6 +318,17 @@ def test_help_of_a_model_has_its_options_alone(geodrift_cli):
     status, _, err = geodrift_cli("fit", "lda", "a.npz", "--run", "r", "--clusters", "3")
     assert status == 2
     assert "--clusters" in err
+
+
+def test_options_stand_under_headings(geodrift_cli):
+    for command, headings in (
+        (("fit", "lda"), ["Options", "Start", "Processes", "Text input", "Model"]),
+        (("choose-k",), ["Options", "Text input", "Model"]),
+    ):
+        out = geodrift_cli(*command, "--help")[1]
+        assert re.findall(r"^(\w[\w ]*):$", out, re.MULTILINE) == ["Arguments", *headings]
+        assert "--topic-word-prior" in out.partition("\nModel:\n")[2]
+        assert "--help " in out.partition("\nOptions:\n")[2].partition("\n\n")[0]
 
 
 def test_commands_are_listed_in_the_order_of_use_with_whole_sentences(geodrift_cli, monkeypatch):

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +16,7 @@ from command import WORDS, assert_one_line
 
 import geodrift
 from geodrift import cli
+from geodrift._terminal import visible
 from geodrift.cli import _files, _fitting, _making, _waiting
 from geodrift.cli._starting import Start
 from geodrift.cli._weight_files import Form, write_weights
@@ -310,6 +314,15 @@ def test_seed_words_that_the_corpus_does_not_have_are_named(geodrift_cli, run, t
     assert "the vocabulary lacks 2 of the 4 seed words, which start nothing: nowhere, nothing" in err
 
 
+def test_seed_words_may_have_their_accents_apart(geodrift_cli, tmp_path):
+    source, seeds = tmp_path / "in.jsonl", tmp_path / "seeds.txt"
+    source.write_text("".join(json.dumps({"text": f"caf\u00e9 uno w{i % 3}"}) + "\n" for i in range(20)))
+    seeds.write_text("a: cafe\u0301\nb: uno\n", encoding="utf-8")
+    options = ["--topics=2", "--steps=1", "--chains=1", "--min-df=1", "--max-df=1.0", "--seed-words", seeds]
+    status, _, err = geodrift_cli("fit", "lda", source, "--run", tmp_path / "run", *options)
+    assert (status, "the vocabulary lacks" in err) == (0, False), err
+
+
 def run_words(run):
     return (run / "vocabulary.txt").read_text().split()
 
@@ -320,6 +333,14 @@ def test_commands_that_are_advised_can_be_copied(geodrift_cli, tmp_path):
     typed = ["--topics=2", "--steps=20", "--chains=1", "--min-df=1", "--max-df=1.0"]
     err = geodrift_cli("fit", "lda", source, "--run", run, *typed)[2]
     assert err.splitlines()[-1].startswith(f"next: geodrift topics '{run}'; ")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "it's\x1b[31m \\n", "\u2028é", "b\udcfccher", "-a b", "plain"])
+def test_a_name_in_a_command_is_read_by_the_shell_as_it_is(name):
+    shown = _files.typed(Path(name))
+    assert visible(shown) == shown
+    read = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, check=True).stdout
+    assert os.fsdecode(read).removeprefix("./") == name
 
 
 def test_standard_input_is_refused_with_what_to_do(geodrift_cli, tmp_path):
@@ -337,7 +358,41 @@ def test_options_of_text_and_words_mean_nothing_for_a_corpus(geodrift_cli, run, 
         "transform", run, corpus, "--out", tmp_path / "w.csv", "--vocab", "words.txt"
     )
     assert (status, "--vocab words.txt means nothing here" in err) == (2, True)
+    status, _, err = geodrift_cli("corpus", corpus, "--out", tmp_path / "c", "--workers", 2)
+    assert (status, "--workers 2 read text, and" in err) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_text_and_counts_are_no_corpus_whose_files_need_no_check(geodrift_cli, run, inputs, tmp_path):
+    for model, source in (("lda", run.parent / "in.jsonl"), ("vmf", inputs / "train.npz")):
+        typed = ("--run", tmp_path / "run", "--steps", 20, "--unchecked-corpus")
+        status, _, err = geodrift_cli("fit", model, source, *typed)
+        assert (status, f"and {source} is none: leave it out" in err) == (2, True), err
+    assert not list(tmp_path.iterdir())
+
+
+def test_words_that_no_document_has_are_told_with_what_text_has_for_them(geodrift_cli, run, tmp_path):
+    source, words, out = run.parent / "in.jsonl", tmp_path / "words.txt", tmp_path / "c"
+    for typed, told in (
+        ("w00\nW01\nabsent\n", "note: 2 of the 3 words of the vocabulary are in no document, such as 'W01'"),
+        ("w00\nthe\n", "is in no document, such as 'the'; text has it as no word at all"),
+        ("w00\nw01 w02\n", "such as 'w01 w02'; text has it as 'w01', 'w02'"),
+        ("absent\n", "error: 1 of the 1 words of the vocabulary is in no document, such as 'absent'\n"),
+    ):
+        words.write_text(typed)
+        status, _, err = geodrift_cli("corpus", source, "--out", out, "--vocab", words)
+        assert (status, told in err, out.exists()) == (int("error" in told), True, "note" in err)
+        shutil.rmtree(out, ignore_errors=True)
+    words.write_text("w00\nw01\n")
+    assert geodrift_cli("corpus", source, "--out", out, "--vocab", words)[2] == ""
+
+
+def test_a_field_id_beside_another_id_is_told_as_a_field(geodrift_cli, tmp_path):
+    records = [record | {"id": str(i)} for i, record in enumerate(texts(20, 0))]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    typed = ("--out", tmp_path / "c", "--id-field=title", "--min-df=1")
+    out = geodrift_cli("corpus", tmp_path / "in.jsonl", *typed)[1]
+    assert "of each document: id, the field id" in out
 
 
 def test_words_that_are_given_are_neither_pruned_nor_those_of_a_run(geodrift_cli, run, tmp_path):

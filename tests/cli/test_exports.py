@@ -112,6 +112,7 @@ def test_what_cannot_be_exported_is_one_line(geodrift_cli, run, inputs, tmp_path
         assert geodrift_cli("export", run, "--out", tmp_path / name, "--for", form)[0] == 2
     for typed in (
         ["export", run, "--out", tmp_path / "d.npz", "--most", "3"],
+        ["export", run, "--out", tmp_path / "d.npz", "--seed", "0"],
         ["report", run, "--by", "none", "--by", "year"],
     ):
         assert geodrift_cli(*typed)[0] == 2

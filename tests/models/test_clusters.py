@@ -170,7 +170,7 @@ def test_chains_that_stand_still_have_an_interval_to_both_sides():
         (lambda: coclustering([[0.5, 1]], [[0, 1]]), r"shape \[draw, row\]"),
         (lambda: coclustering([[0, 1]], [0, 1]), r"shape \[pair, 2\]"),
         (lambda: point_partition([[0, 1]], "loss"), "one of vi, binder"),
-        (lambda: point_partition([[0, 1]], most=0), "at least 1"),
+        (lambda: point_partition([[0, 1]], most=0), "most = 0: must be a whole number, 1 or more"),
         (lambda: cluster_count([[0, 1]], 1.0), "below 1"),
         (lambda: membership([[0, 1]], [0]), "each of 2 rows"),
     ],

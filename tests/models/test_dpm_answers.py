@@ -163,7 +163,7 @@ def test_rows_are_drawn_from_the_predictive_law(fitted):
     again, same = model.sample(4000, seed=3)
     assert np.array_equal(same, labels)
     assert (again != drawn).nnz == 0
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
+    with pytest.raises(ValueError, match="n_samples = 0: must be a whole number"):
         model.sample(0)
 
 

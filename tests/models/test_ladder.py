@@ -156,7 +156,7 @@ def ladder(counts, tmp_path_factory):
     return folder, choose_number_of_topics(counts, (2, 8, 4), directory=folder, steps=60, chains=2)
 
 
-def test_the_true_number_is_named_and_the_runs_are_taken_up(ladder, counts):
+def test_the_true_number_is_named_and_the_runs_are_taken_up(ladder, counts, capsys):
     folder, first = ladder
     assert [row["topics"] for row in first.rows] == [2, 4, 8]
     assert first.chosen == 4
@@ -165,7 +165,9 @@ def test_the_true_number_is_named_and_the_runs_are_taken_up(ladder, counts):
     run = Run.open(folder / "topics-4")
     assert run.config["settings"]["learn_topic_word_prior"] == "symmetric"
     before = (folder / "topics-4" / "summary.json").stat().st_mtime_ns
-    again = choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2)
+    again = choose_number_of_topics(counts, (2, 4), directory=folder, steps=60, chains=2, verbose=1)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "topics-4 is done, with 60 steps, and kept as it is; geodrift resume makes it longer" in told
     assert (folder / "topics-4" / "summary.json").stat().st_mtime_ns == before
     assert again.rows == first.rows  # 8 stands there, and is compared too
     assert (again.best, again.chosen) == (first.best, first.chosen)
@@ -221,8 +223,8 @@ def test_a_ladder_is_told_as_text_json_svg_and_a_page(ladder):
 @pytest.mark.parametrize(
     ("numbers", "options", "message"),
     [
-        ((5,), {}, "two numbers or more"),
-        ((5, 5), {}, "two numbers or more"),
+        ((5,), {}, "two whole numbers or more"),
+        ((5, 5), {}, "two whole numbers or more"),
         ((1, 5), {}, "n_topics must be"),
         ((2, 3), {"held_out": 240}, "held_out must be"),
         ((2, 200), {}, "at most the 180 documents that are fitted"),

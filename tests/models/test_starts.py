@@ -176,6 +176,15 @@ def test_topics_of_words_are_these_and_those_beside_them():
         topics_of_words({"one": ["x"]}, WORDS, documents(60, 0))
 
 
+def test_accents_of_given_words_are_found_in_either_form():
+    counts = sp.csr_matrix(np.eye(3))
+    for vocabulary in (["caf\u00e9", "one", "two"], ["cafe\u0301", "one", "two"]):
+        for word in ("caf\u00e9", "cafe\u0301"):
+            assert topics_of_words([[word]], vocabulary, counts)[0].argmax() == 0
+    both = ["cafe\u0301", "caf\u00e9", "one"]  # a vocabulary of other programs may tell them apart
+    assert [topics_of_words([[word]], both, counts)[0].argmax() for word in both] == [0, 1, 2]
+
+
 def test_a_file_of_words(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("\ufeffsports: goal, match team\n\nsea sun\n", encoding="utf-8")

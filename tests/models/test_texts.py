@@ -49,6 +49,32 @@ def test_long_words_are_cut_to_the_width_of_the_terminal(monkeypatch, columns, s
     assert "y" * 30 + "  " in lines[3]
 
 
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("columns", [40, 50, 56])
+def test_a_narrow_terminal_breaks_no_row_of_a_table(monkeypatch, columns, signed):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    told = part(0, 4)
+    told["words"] = [{**told["words"][0], "word": word} for word in ("internationalisation", "short")]
+    if signed:
+        told["negative_words"] = told["words"]
+    lines = component_tables([told], "topic", "words").splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum("0.2000, " in line for line in lines) == (4 if signed else 2)
+    assert any("P(top 10)" in line for line in lines) == (columns == 56)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_long_id_keeps_its_end_within_the_line(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    paths = ["/home/" + "folder/" * 20 + f"{i:05d}.txt" for i in range(2)] + ["/" + "密" * 50 + "00002.txt"]
+    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "title": None}
+    text = leading_text([part(0, 4) | {"documents": [mean | {"id": path} for path in paths]}], "topic")
+    assert all(cell_len(line) <= columns for line in text.splitlines())
+    assert [f"{i:05d}.txt" in text for i in range(3)] == [True] * 3
+    short = leading_text([part(0, 4) | {"documents": [mean | {"id": "two words"}]}], "topic")
+    assert "  two words" in short
+
+
 def test_sizes_that_need_not_sum_to_one_say_so():
     assert of_sizes([part(0, 4), part(1, 4)], "topic") == ""
     assert of_sizes([part(0, 4), part(1, 2)], "topic").endswith("so the sizes need not sum to 100%.")
@@ -73,7 +99,7 @@ def effect(reference, others):
     return {"topic": 0, "words": ["orbit"] * 20, "reference": reference, "groups": groups, "trend": mean}
 
 
-@pytest.mark.parametrize("columns", [65, 80, 120])
+@pytest.mark.parametrize("columns", [40, 65, 80, 120])
 def test_lines_keep_within_the_terminal_and_lose_no_word(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     title = "A rather long title that goes on for longer than a line"

@@ -13,6 +13,7 @@ from geodrift.cli import UsageError
 from geodrift.cli import _model_options as m
 from geodrift.cli import _options as o
 from geodrift.cli._files import typed
+from geodrift.cli._model_help import GroupedCommand
 from geodrift.cli._root import app
 from geodrift.models import models
 from geodrift.models.kit import Setting
@@ -103,5 +104,6 @@ def _numbers(typed: str) -> list[int]:
 
 app.command(
     "choose-k",
+    cls=GroupedCommand,
     epilog="Example: geodrift choose-k articles --run articles-k --topics 5,10,20,40 --seconds 600",
 )(choose_k)

@@ -45,7 +45,14 @@ def export(
             help="Documents of the other forms; of a larger corpus so many at random; 20000 unless told.",
         ),
     ] = None,
-    seed: o.Seed = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="Of the documents that are chosen: the same seed chooses the same ones; 0 unless told.",
+        ),
+    ] = None,
 ) -> None:
     """Write the draws and what is needed to read them."""
     from geodrift.cli import UsageError
@@ -58,9 +65,12 @@ def export(
     from geodrift.models.kit._other_tools import pyldavis_arrays, topic_table
 
     check_suffix(out, *SUFFIXES[form])
-    if form is Form.draws and most is not None:
-        raise UsageError(f"--most {most} is about documents, of which --for draws has none: leave it out")
-    most = MOST if most is None else most
+    for option, value in (("--most", most), ("--seed", seed)):
+        if form is Form.draws and value is not None:
+            raise UsageError(
+                f"{option} {value} is about documents, of which --for draws has none: leave it out"
+            )
+    most, seed = MOST if most is None else most, seed or 0
     opened = Run.open(run)
     answers: Any = model_of(opened).answers()
     if form is Form.draws:

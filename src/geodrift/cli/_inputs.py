@@ -31,6 +31,7 @@ from geodrift.data import (
 )
 from geodrift.data._build import NO_IDS, Progress
 from geodrift.data._limits import default_words
+from geodrift.data._word_choice import not_found
 
 
 def load_corpus(
@@ -53,6 +54,8 @@ def load_corpus(
     if any(is_corpus(path) or counts_format(path) for path in inputs):
         if len(inputs) > 1:
             raise UsageError("give one corpus directory or one file of counts, not several inputs")
+        if workers is not None:
+            raise UsageError(f"--workers {workers} read text, and {first} holds counts: leave it out")
         if text.asks_to_prune:
             whole = _of_counts(first, vocab, signed, checked=checked)
             corpus = prune_columns(whole, _tokeniser(text, min_df=1, max_df=1.0))
@@ -66,6 +69,8 @@ def load_corpus(
     sources, options = _sources(text, inputs), _tokeniser(text)
     with Waiting("reading text") as waiting:
         corpus = build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
+    if words is not None and (missing := not_found(words, corpus.document_frequencies, options)):
+        say(f"note: {missing}")
     _say_duplicates(corpus)
     return corpus
 

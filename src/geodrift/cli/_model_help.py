@@ -1,4 +1,4 @@
-"""The help of a command that is given a model: of one that is named, its own options alone."""
+"""The help of a command of many options, and of one that is given a model: its own options alone."""
 
 import copy
 from typing import Any
@@ -12,7 +12,24 @@ from geodrift.models import models
 _NAMED, _HELPING = "geodrift.model", "geodrift.helping"
 
 
-class ModelCommand(TyperCommand):
+class GroupedCommand(TyperCommand):
+    """A command of many options, which stand in its help under the headings that they are declared with."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, options without a heading, and each heading with its options."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            told = param.get_help_record(ctx)
+            if told is not None:
+                kind = "Arguments" if param.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(param, "rich_help_panel", None) or kind, []).append(told)
+        for heading, group in groups.items():
+            if group:
+                with formatter.section(heading):
+                    formatter.write_dl(group)
+
+
+class ModelCommand(GroupedCommand):
     """`fit --help` has the options of all models, `fit lda --help` those of LDA, in LDA's words."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -23,8 +23,13 @@ def load_training(
     """The documents behind INPUT of `fit`; see `load_corpus`.
 
     Raises:
-        UsageError: The model reads vectors, and an option about text was given.
+        UsageError: The model reads vectors, and an option about text was given; or what is not to be checked
+            is no corpus directory, which alone is.
     """
+    if not (checked or is_corpus(source)):
+        raise UsageError(
+            f"--unchecked-corpus is about the files of a corpus directory, and {source} is none: leave it out"
+        )
     if model.reads == "counts":
         return load_corpus([source], vocab, text, signed=signed, checked=checked)
     _refuse(model, text)

@@ -96,8 +96,11 @@ def topics_to_begin_at(
 
 def _say_unknown(seeds: Mapping[str, Sequence[str]], vocabulary: Sequence[str]) -> None:
     """Say which of the words given are not those of the corpus."""
-    given, known = dict.fromkeys(word for words in seeds.values() for word in words), set(vocabulary)
-    unknown = [word for word in given if word not in known]
+    from geodrift.models.topics.starts._seed_words import columns_by_word
+
+    given = dict.fromkeys(word for words in seeds.values() for word in words)
+    column_of = columns_by_word(vocabulary)
+    unknown = [word for word in given if column_of(word) is None]
     if unknown:
         shown = ", ".join(unknown[:MOST_SHOWN]) + (", ..." if len(unknown) > MOST_SHOWN else "")
         say(

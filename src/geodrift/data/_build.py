@@ -16,7 +16,7 @@ from geodrift.data._manifest import FREQUENCIES, VOCABULARY, Told, finish_direct
 from geodrift.data._shards import ShardSet
 from geodrift.data._sources import Source, parts_of
 from geodrift.data._text import TextOptions
-from geodrift.data._word_choice import Choice, choose_words, given_words
+from geodrift.data._word_choice import Choice, choose_words, given_words, not_found
 from geodrift.data._word_totals import WordTotals
 from geodrift.data._workers import mapped, usable_cores
 from geodrift.files import (
@@ -99,6 +99,8 @@ def _fill(
         if not may_be_empty:
             _check_fields(sources, told.fields)
         chosen = _chosen(folder, counted, options, words)
+        if words is not None and not (may_be_empty or chosen.frequencies.any()):
+            raise InputError(not_found(words, chosen.frequencies, options) or "the vocabulary has no words")
         blocks, written = [block for part in counted for block in part.blocks], []
         for shard in each(partial(write_block, folder=folder, lasting=lasting), blocks):
             written.append(shard)

@@ -134,7 +134,8 @@ def describe(corpus: Corpus) -> Iterator[str]:
             yield f"dropped: {number:,} {reason}"
     if corpus.documents is not None:
         more = len(corpus.fields) - 8
-        known = ", ".join(corpus.fields[:8]) + (f" and {more} more" if more > 0 else "")
+        fields = ["the field id" if field == "id" else field for field in corpus.fields[:8]]  # beside the id
+        known = ", ".join(fields) + (f" and {more} more" if more > 0 else "")
         yield f"of each document: id{', ' + known if known else ''}"
     if corpus.num_empty_documents:
         number = corpus.num_empty_documents

@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from jaxtyping import Int
 from geodrift._errors import InputError
 from geodrift.data._counts import check_vocabulary
 from geodrift.data._text import TextOptions
+
+_MOST_SPLIT = 1000  # words that no document has, among which an example is looked for
 
 
 class Choice(NamedTuple):
@@ -81,6 +83,23 @@ def given_words(totals: Iterable[tuple[str, int]], words: list[str]) -> Choice:
         if (place := places.get(word)) is not None:
             frequencies[place] = number
     return Choice(words, frequencies, {})
+
+
+def not_found(words: Sequence[str], frequencies: Int[np.ndarray, " V"], options: TextOptions) -> str | None:
+    """What to say of words that a user has given and no document has; None: all are found.
+
+    An example that text can never have, as one with a capital, is told with what it would have to be.
+    """
+    missing = np.flatnonzero(np.asarray(frequencies) == 0)
+    if not len(missing):
+        return None
+    split, looked_at = options.analyzer(), [words[place] for place in missing[:_MOST_SPLIT]]
+    example = next((word for word in looked_at if word not in split(word)), looked_at[0])
+    pieces, as_text = split(example), ""
+    if example not in pieces:
+        as_text = f"; text has it as {', '.join(map(repr, pieces)) or 'no word at all'}"
+    number = f"{len(missing):,} of the {len(words):,} words of the vocabulary"
+    return f"{number} {'is' if len(missing) == 1 else 'are'} in no document, such as {example!r}{as_text}"
 
 
 class _Kept:

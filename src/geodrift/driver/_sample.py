@@ -91,7 +91,7 @@ def sample(
         seconds: In the place of ``num_draws``: about the time to sample, warm-up included. A pilot, which is
             a part of the warm-up, turns it into a number of draws; that number given as ``num_draws`` gives
             the same draws. Not with an iterator.
-        num_warmup: Steps taken before the first draw is counted.
+        num_warmup: Steps taken before the first draw is counted; with ``seconds`` 20 or more, for the pilot.
         num_chains: Chains, run together.
         thin: Steps from one stored draw to the next; where a schedule such as `Cyclical` has stages, those
             in which draws may be stored are counted alone.

@@ -1,6 +1,6 @@
 """The kinds of random streams that whole numbers name; `_streams` has a line for every use of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import UInt32
 
 from geodrift._types import RandomKey
+from geodrift._whole import whole
 
 HALF = 2**32  # numbers that one half of a word can hold
 
@@ -131,8 +132,15 @@ class SeededStreams(NamedTuple):
     words: str = ""
 
     def generator(self, seed: int | Sequence[int], *words: int) -> np.random.Generator:
-        """The generator of a seed, or of the words of a JAX key, and of the words after the number."""
-        first = [int(seed)] if isinstance(seed, int | np.integer) else list(seed)
+        """The generator of a seed, or of the words of a JAX key, and of the words after the number.
+
+        Raises:
+            ValueError: The seed is no whole number, or below 0.
+        """
+        if isinstance(seed, Iterable) and not isinstance(seed, str):
+            first = list(seed)
+        else:
+            first = [whole("seed", seed, 0)]
         return np.random.default_rng([*first, self.number, *words])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from geodrift.models.clusters._labels import checked_assignments
+from geodrift.models.kit._allowed import Share
 from geodrift.models.kit._number_interval import number_interval
 
 
@@ -49,8 +50,8 @@ def cluster_count(assignments: Any, share: float = 0.01) -> ClusterCount:
     if values.ndim == 3:
         chains, values = len(values), values.reshape(math.prod(values.shape[:2]), values.shape[2])
     labels = checked_assignments(values)
-    if not 0 <= share < 1:
-        raise ValueError(f"share must be at least 0 and below 1, got {share!r}")
+    if not Share().holds(share):
+        raise ValueError(f"share must be {Share.text}, got {share!r}")
     found = []
     for draw in labels:
         _, sizes = np.unique(draw[draw >= 0], return_counts=True)

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int
 
+from geodrift._whole import whole
 from geodrift.kernels._streams import PARTITION_SEARCH
 from geodrift.models.clusters._labels import checked_assignments, compact, overlaps
 
@@ -44,15 +45,13 @@ def point_partition(
         Labels from 0, the largest cluster first, [row].
 
     Raises:
-        ValueError: The loss is not known, or ``most`` is below 1.
+        ValueError: The loss is not known, or ``most`` or ``seed`` is no whole number, or below 1 or 0.
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
     labels = np.stack([compact(draw) for draw in checked_assignments(assignments)])
     sizes = labels.max(axis=1) + 1
-    most = min(2 * int(sizes.max()), labels.shape[1]) if most is None else most
-    if most < 1:
-        raise ValueError(f"most must be at least 1, got {most}")
+    most = min(2 * int(sizes.max()), labels.shape[1]) if most is None else whole("most", most)
     values = _values(labels.shape[1], loss)
     distances = [expected_distance(labels, draw, loss) for draw in labels]
     starts = [labels[i] for i in np.argsort(distances)[:_RUNS] if sizes[i] <= most]

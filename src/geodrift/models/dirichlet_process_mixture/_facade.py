@@ -22,6 +22,7 @@ from geodrift.models.dirichlet_process_mixture.evaluation._membership import lon
 from geodrift.models.dirichlet_process_mixture.evaluation._sampled_rows import sampled_rows
 from geodrift.models.dirichlet_process_mixture.model import MODEL
 from geodrift.models.kit import _places
+from geodrift.models.kit._allowed import Share
 from geodrift.models.kit._content_hashes import content_hashes
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._fitted_rows import by_fitted
@@ -200,8 +201,7 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
             Counts [n_samples, V], and the clusters of the rows; -1: none of those that are told of.
         """
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples!r}")
+        n_samples = whole("n_samples", n_samples)
         rng, prior = DPM_SAMPLE.generator(seed), self.settings_.cluster_word_prior
         return sampled_rows(n_samples, self._draws, self._orders(), self._lengths, prior, rng)
 
@@ -211,8 +211,8 @@ class DirichletProcessMixture(StoredAssignments, ClusterReports, GrowingRows):
         ``{"name", "of", "mean", "low", "high", "probabilities"}``, with the ends of the 90% interval.
         """
         check_is_fitted(self)
-        if not 0 <= least < 1:
-            raise ValueError(f"least = {least!r}: a share of the rows must be at least 0 and below 1")
+        if not Share().holds(least):
+            raise ValueError(f"least = {least!r}: a share of the rows must be {Share.text}")
         numbers = _places.numbers_above(self._of_chains(self._draws["cluster_sizes"]), least)
         return law_of_number(numbers, "number_of_clusters_above", least)
 

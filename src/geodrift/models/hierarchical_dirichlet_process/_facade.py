@@ -17,6 +17,7 @@ from geodrift.models.hierarchical_dirichlet_process._open_completion import open
 from geodrift.models.hierarchical_dirichlet_process._open_mixtures import open_mixtures
 from geodrift.models.hierarchical_dirichlet_process._settings import Settings
 from geodrift.models.kit import _places
+from geodrift.models.kit._allowed import Share
 from geodrift.models.kit._chain import warn_of_doubts
 from geodrift.models.kit._component_answers import flat
 from geodrift.models.kit._facade import MatrixCorpus
@@ -166,7 +167,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         ``number_draws_["number_of_topics"]`` is that of all topics.
         """
         check_is_fitted(self)
-        if not STORED_SHARE <= least < 1:
+        if not (Share().holds(least) and least >= STORED_SHARE):
             raise ValueError(f"least must be at least {STORED_SHARE} and below 1, got {least!r}")
         numbers = _places.numbers_above(self._of_chains(self._draws["topic_sizes"]), least)
         return law_of_number(numbers, "number_of_topics_above", least, HierarchicalAnswers.counted_data)

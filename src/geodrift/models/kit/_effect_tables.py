@@ -38,7 +38,10 @@ def effect_text(found: list[dict[str, Any]], component: str, field: str, dates: 
 
 
 def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
-    """One group a row; a name that is too long for its column goes on in the rows below."""
+    """One group a row; a name that is too long for its column goes on in the rows below.
+
+    Of a terminal that has no room for the difference, as of 40 characters, it has a row of its own.
+    """
     rows = [
         (
             f"{group['documents']:,}",
@@ -50,13 +53,18 @@ def _table(groups: list[dict[str, Any]], field: str, width: int) -> list[str]:
     heads = ("count", "share 90% interval", "difference 90% interval")
     count, share, change = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
     names = [visible(field), *(visible(group["group"]) for group in groups)]
-    room = width - (8 + count + share + change)
-    room = min(max(map(columns, names)), max(LEAST_ROOM, min(room, MOST_ROOM)))
+    longest, room = max(map(columns, names)), width - (8 + count + share + change)
+    below = room < min(LEAST_ROOM, longest)
+    if below:
+        room += 2 + change
+    room = min(longest, max(LEAST_ROOM, min(room, MOST_ROOM)))
     lines = []
     for name, (number, mean, difference) in zip(names, [heads, *rows], strict=True):
-        first = [f"{number:>{count}}  {mean:<{share}}  {difference}"]
+        first = [f"{number:>{count}}  {mean:<{share}}" + ("" if below else f"  {difference}")]
         for part, rest in zip_longest(textwrap.wrap(name, room) or [""], first, fillvalue=""):
             lines.append(f"  {padded(part, room)}  {rest}".rstrip())
+        if below and name != names[0] and difference:
+            lines.append(f"    difference  {difference}")
     return lines
 
 

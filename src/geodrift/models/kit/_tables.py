@@ -6,6 +6,7 @@ from typing import Any
 from geodrift._terminal import columns, cut, padded, terminal_width, visible
 
 BESIDE_WORDS, LEAST_ROOM = 44, 12  # characters of a line of `word_table` that are not a word's; of a word's
+_TAIL, _LEAST_WITHOUT = 12, 8  # of the first, those of the last column; of a word's without that column
 _WORDS = re.compile(r"([ \t\n]*)([^ \t\n]+)")  # with the spaces before them; no-break spaces are a word's
 # Of `component_lines`.
 LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% interval]"
@@ -14,18 +15,24 @@ LEGEND = "size, (chains that found it / chains)  word, mean of its weight, [90% 
 def word_table(words: list[dict[str, Any]], negative: list[dict[str, Any]] | None = None) -> list[str]:
     """The lines of a table of words from `leading_words`; words are cut that the terminal is too narrow for.
 
+    Of a terminal that has no room for the last column either, as of 40 characters, it is left out.
+
     Args:
         words: The most favoured.
         negative: The most avoided, where weights have a sign; None where they have none.
     """
     longest = max([columns(visible(entry["word"])) for entry in words + (negative or [])], default=4)
-    width = min(longest, max(LEAST_ROOM, terminal_width() - BESIDE_WORDS))
-    sign = " " if negative is None else "+"
-    lines = [f"  {'word':<{width}}   weight   90% interval       P(top 10)"]
-    lines += [_row(entry, width, sign) for entry in words]
+    room, least, sign = terminal_width() - BESIDE_WORDS, LEAST_ROOM, " " if negative is None else "+"
+    whole = room >= min(longest, least)
+    if not whole:
+        room, least = room + _TAIL, _LEAST_WITHOUT
+    width = min(longest, max(least, room))
+    tops = ("P(top 10)", "P(bottom 10)") if whole else ("", "")
+    lines = [f"  {'word':<{width}}   weight   90% interval       {tops[0]}".rstrip()]
+    lines += [_row(entry, width, sign, whole) for entry in words]
     if negative:
-        lines.append(f"  {'negative end':<{width}}                              P(bottom 10)")
-        lines += [_row(entry, width, sign) for entry in negative]
+        lines.append(f"  {'negative end':<{width}}                              {tops[1]}".rstrip())
+        lines += [_row(entry, width, sign, whole) for entry in negative]
     return lines
 
 
@@ -118,10 +125,11 @@ def _apart(told: dict[str, Any]) -> list[str]:
     return [paragraphs(f"  set apart by: {', '.join(words)}")]
 
 
-def _row(entry: dict[str, Any], width: int, sign: str) -> str:
+def _row(entry: dict[str, Any], width: int, sign: str, whole: bool) -> str:
     interval = "-" if entry["low"] is None else f"[{entry['low']:{sign}.4f}, {entry['high']:{sign}.4f}]"
     word, size = padded(cut(visible(entry["word"]), width), width), 18 if sign == "+" else 16
-    return f"  {word}  {entry['weight']:{sign}.4f}  {interval:<{size}}  {entry['p_top10']:6.2f}"
+    line = f"  {word}  {entry['weight']:{sign}.4f}  {interval:<{size}}"
+    return f"{line}  {entry['p_top10']:6.2f}" if whole else line.rstrip()
 
 
 def _size(told: dict[str, Any], sizes_of: str) -> str:

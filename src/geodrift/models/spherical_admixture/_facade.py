@@ -10,7 +10,7 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from geodrift._errors import RunWarning
-from geodrift._whole import whole
+from geodrift._whole import is_whole, whole
 from geodrift.driver import sampled
 from geodrift.models.kit._facade import MatrixCorpus
 from geodrift.models.kit._spread_draws import spread_draws
@@ -176,12 +176,12 @@ class SphericalAdmixture(TopicModelFacade):
         `geodrift.models.spherical_admixture.log_perplexity`.
 
         Raises:
-            ValueError: There are not so many draws.
+            ValueError: There are not so many draws, or a number is not whole.
         """
         rows = self._unit_rows(X)
         s = self.settings_
         draws, chains = self.topic_draws_, len(self.agreement_.cosines)
-        if not 1 <= num_draws <= len(draws):
+        if not (is_whole(num_draws, 1) and num_draws <= len(draws)):
             raise ValueError(f"num_draws must be from 1 to {len(draws)}, which there are, got {num_draws!r}")
         of_chains = draws.reshape(chains, -1, *draws.shape[1:])
         chosen = spread_draws(of_chains.shape[1], math.ceil(num_draws / chains))
@@ -191,7 +191,7 @@ class SphericalAdmixture(TopicModelFacade):
             topics,
             filled(s.document_concentration),
             s.doc_topic_prior,
-            theta_draws=theta_draws,
+            theta_draws=whole("theta_draws", theta_draws),
             seed=seed,
         )
 

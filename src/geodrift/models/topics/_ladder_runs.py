@@ -2,11 +2,12 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodrift._errors import InputError
+from geodrift._whole import is_whole
 from geodrift.data import Corpus
 from geodrift.driver import Length, Run
 from geodrift.models.kit._model import Model
@@ -39,13 +40,15 @@ def checked_numbers(numbers: Sequence[int]) -> list[int]:
     """The numbers of topics, increasing.
 
     Raises:
-        ValueError: There are fewer than two, or one stands twice.
+        ValueError: There are fewer than two, one stands twice, or one is not whole.
     """
-    found = sorted(numbers)
-    if len(found) < 2 or len(set(found)) < len(found):
-        told = ",".join(map(str, numbers)) or "none"
-        raise ValueError(f"topics must be two numbers or more that differ, such as 5,10,20,40; got {told}")
-    return found
+    found = list(numbers) if isinstance(numbers, Iterable) else [numbers]
+    if len(found) < 2 or not all(is_whole(each, 1) for each in found) or len(set(found)) < len(found):
+        told = ",".join(map(str, found)) or "none"
+        raise ValueError(
+            f"topics must be two whole numbers or more that differ, such as 5,10,20,40; got {told}"
+        )
+    return sorted(map(int, found))
 
 
 def fitted_runs(
@@ -80,15 +83,15 @@ def fitted_runs(
     }
     for each in configs.values():
         model.settings_type.from_dict(each["settings"])  # refused before anything is written
-    if config["held_out"] >= corpus.num_documents or config["held_out"] < 2:
+    aside = config["held_out"]
+    if not (is_whole(aside, 2) and aside < corpus.num_documents):
         raise ValueError(
-            f"held_out must be from 2 to fewer than the {corpus.num_documents} documents,"
-            f" got {config['held_out']}"
+            f"held_out must be from 2 to fewer than the {corpus.num_documents} documents, got {aside!r}"
         )
-    if numbers[-1] > corpus.num_documents - config["held_out"]:
+    if numbers[-1] > corpus.num_documents - aside:
         raise ValueError(
-            f"topics must be at most the {corpus.num_documents - config['held_out']} documents that are"
-            f" fitted, got {numbers[-1]}"
+            f"topics must be at most the {corpus.num_documents - aside} documents that are fitted,"
+            f" got {numbers[-1]}"
         )
     folder.mkdir(parents=True, exist_ok=True)
     corpus = _placed(corpus, folder / CORPUS)
@@ -119,7 +122,8 @@ def _fitted(
         run = _same(Run.open(path), model, config, corpus, chains[0].settings.to_dict())
         left = run.state["total"] - min(run.state["counts"]) if run.has_checkpoint else 1
         if not left:
-            say(f"{path} is done")
+            steps = run.state["total"]
+            say(f"{path} is done, with {steps:,} steps, and kept as it is; geodrift resume makes it longer")
             return run
         asked = None if run.has_checkpoint else length
     result = fit(model, chains, run, asked, console)

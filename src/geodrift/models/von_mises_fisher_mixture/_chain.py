@@ -1,7 +1,9 @@
 """One chain of a von Mises-Fisher mixture: its rows, its steps, its state."""
 
+import reprlib
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -65,7 +67,7 @@ class Chain(ModelChain):
         *,
         seed: int = 0,
         chain: int = 0,
-        direction_prior: Float[np.ndarray, " d"] | None = None,
+        direction_prior: Any = None,
         held_out: Rows | None = None,
         team: Team | None = None,
     ) -> None:
@@ -74,11 +76,7 @@ class Chain(ModelChain):
                 f"n_clusters is {settings.n_clusters} but there are {rows.number} rows; ask for fewer"
                 " clusters, or for n_clusters='auto'"
             )
-        r0 = np.zeros(rows.dim) if direction_prior is None else np.asarray(direction_prior, float)
-        if r0.shape != (rows.dim,):
-            raise ValueError(f"direction_prior must be {rows.dim} finite numbers, got shape {r0.shape}")
-        if not np.isfinite(r0).all():
-            raise ValueError("direction_prior has a value that is NaN or infinite: give finite numbers")
+        r0 = np.zeros(rows.dim) if direction_prior is None else _checked_prior(direction_prior, rows.dim)
         self.rows, self.settings, self.seed, self.chain = rows, settings, seed, chain
         self.prior = Prior(settings.concentration(rows.dim), settings.shared, settings.background, r0)
         self.team = team or Alone()
@@ -235,3 +233,16 @@ class Chain(ModelChain):
         """Minus the mean log density of held-out rows under a draw of the present state."""
         self.prepare()
         return -float(score_samples(rows, [Draw.of_parameters(self._parameters(), self.prior)]).mean())
+
+
+def _checked_prior(given: Any, dim: int) -> Float[np.ndarray, " d"]:
+    """kappa_0 m_0 as numbers; refused where it is something else."""
+    try:
+        r0 = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"direction_prior must be {dim} finite numbers, got {reprlib.repr(given)}") from None
+    if r0.shape != (dim,):
+        raise ValueError(f"direction_prior must be {dim} finite numbers, got shape {r0.shape}")
+    if not np.isfinite(r0).all():
+        raise ValueError("direction_prior has a value that is NaN or infinite: give finite numbers")
+    return r0

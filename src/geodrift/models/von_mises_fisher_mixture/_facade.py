@@ -155,9 +155,8 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
     def _fit(self, settings: Settings, rows: Rows) -> None:
         check_differ(rows)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        prior = None if self.direction_prior is None else np.asarray(self.direction_prior, float)
         chains = [
-            Chain(rows, settings, seed=seed, chain=chain, direction_prior=prior)
+            Chain(rows, settings, seed=seed, chain=chain, direction_prior=self.direction_prior)
             for chain in range(whole("n_chains", self.n_chains))
         ]
         passes = _default_passes(rows.number) if self.n_passes is None else whole("n_passes", self.n_passes)
@@ -203,7 +202,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
     def sample(self, n_samples: int = 1, *, seed: int = 0) -> Float[np.ndarray, "n d"]:
         """Draws from the posterior predictive law, unit vectors; others with another seed."""
         check_is_fitted(self)
-        return sampled_rows(n_samples, self._draws(), VMF_PREDICTIVE.generator(whole("seed", seed, 0)))
+        return sampled_rows(whole("n_samples", n_samples), self._draws(), VMF_PREDICTIVE.generator(seed))
 
     def coclustering(self, pairs: Any) -> Float[np.ndarray, " pair"]:
         """Posterior probability that the two rows of each pair, [pair, 2], are in one cluster."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from geodrift._whole import whole
 from geodrift.kernels._streams import LDA_TOKEN_SPLIT
 from geodrift.models.kit._counts import checked_counts
 
@@ -35,8 +36,7 @@ def split_tokens(counts: sp.csr_matrix, held_out: float = 0.1, seed: int = 0) ->
     """
     if not 0.0 < held_out < 1.0:
         raise ValueError(f"held_out must lie between 0 and 1, got {held_out!r}")
-    if not (int(seed) == seed and seed >= 0):
-        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
+    seed = whole("seed", seed, 0)
     counts = checked_counts(counts)
     entries = np.repeat(np.arange(counts.nnz), counts.data)  # of each token
     documents = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[entries]

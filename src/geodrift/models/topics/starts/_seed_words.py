@@ -1,6 +1,6 @@
 """Topics from words that a reader gives: a start, and no prior."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from geodrift._errors import InputError
 from geodrift.data._records import open_text
+from geodrift.data._words_of_text import normal
 
 OWN_SHARE = 0.5  # of the words given in their topic; the rest is of the documents that have them
 DOCUMENTS_A_BLOCK = 10_000
@@ -38,6 +39,16 @@ def read_seed_words(path: Path) -> dict[str, list[str]]:
     return found
 
 
+def columns_by_word(vocabulary: Sequence[str]) -> Callable[[str], int | None]:
+    """The column of a word that a reader gives, None where there is none: of accents in either form of them.
+
+    Text is split in NFC, and some keyboards and programs write NFD.
+    """
+    exact = {word: column for column, word in enumerate(vocabulary)}
+    in_nfc = {normal(word): column for word, column in exact.items()}
+    return lambda word: exact.get(word, in_nfc.get(normal(word)))
+
+
 def topics_of_words(
     seeds: Mapping[str, Sequence[str]] | Sequence[Sequence[str]],
     vocabulary: Sequence[str],
@@ -54,10 +65,9 @@ def topics_of_words(
         InputError: A topic has no word that the vocabulary has.
     """
     named = seeds.items() if isinstance(seeds, Mapping) else ((f"number {n}", s) for n, s in enumerate(seeds))
-    place = {word: column for column, word in enumerate(vocabulary)}
-    own = []
+    column_of, own = columns_by_word(vocabulary), []
     for name, words in named:
-        known = [place[word] for word in words if word in place]
+        known = [column for word in words if (column := column_of(word)) is not None]
         if not known:
             raise InputError(
                 f"no word of topic {name[:40]!r} is in the vocabulary (words: {', '.join(words)[:80]})"
