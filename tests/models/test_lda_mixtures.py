@@ -1,10 +1,13 @@
 """Document mixtures against enumeration: given all assignments a mixture is Dirichlet."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from scipy.stats import beta
 
+from geodrift.models.hierarchical_dirichlet_process._open_mixtures import open_mixtures
 from geodrift.models.latent_dirichlet_allocation import document_mixtures
+from geodrift.models.latent_dirichlet_allocation.documents._first_assignments import CLOSE, begin_near_mode
 from law_checks import assert_means
 from models.lda_problem import enumerate_assignments
 
@@ -73,3 +76,71 @@ def test_components_of_tiny_priors_do_not_underflow_together():
     np.testing.assert_allclose(mixtures["mean"], 1 / 3, rtol=1e-5)
     np.testing.assert_allclose(mixtures["high"], 1.0, rtol=1e-5)
     np.testing.assert_allclose(mixtures["low"], 0.0, atol=1e-6)
+
+
+ALIKE = np.array([[0.6, 0.4], [0.4, 0.6]])  # topics of two words
+
+
+def of_quadrature(counts, prior=0.1):
+    """Mean, standard deviation and 90% interval of the first topic's share under `ALIKE`."""
+    share = (np.arange(400_000) + 0.5) / 400_000
+    first = ALIKE[1, 0] + (ALIKE[0, 0] - ALIKE[1, 0]) * share
+    logs = counts @ np.log([first, 1 - first]) + (prior - 1) * (np.log(share) + np.log(1 - share))
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = weights @ share
+    ends = share[np.searchsorted(np.cumsum(weights), [0.05, 0.95])]
+    return mean, np.sqrt(weights @ (share - mean) ** 2), ends
+
+
+def is_right(got, counts):
+    """Whether the mean is within 1.5 standard deviations, and the interval as wide as the posterior's."""
+    mean, deviation, (low, high) = of_quadrature(counts)
+    width = (got["high"][0, 0] - got["low"][0, 0]) / (high - low)
+    return abs(got["mean"][0, 0] - mean) < 1.5 * deviation and 0.65 < width < 1.3
+
+
+@pytest.mark.parametrize("tokens", [2_000, 20_000, 3_000_000])
+def test_long_documents_under_topics_that_are_alike(tokens):
+    """From assignments one by one the share of one topic was .9997, .9024 and .6197, where .75 is right."""
+    counts = np.array([tokens * 55 // 100, tokens * 45 // 100])
+    topics = np.tile(ALIKE, (20, 1, 1))
+    assert is_right(document_mixtures(sp.csr_matrix(counts), topics, 0.1), counts)
+
+
+@pytest.mark.parametrize("tokens", [2_000, 20_000])
+def test_long_documents_beside_a_topic_that_is_not_known(tokens):
+    """Of a hierarchical Dirichlet process; that topic has next to no weight."""
+    counts = np.array([tokens * 55 // 100, tokens * 45 // 100])
+    topics = np.tile(np.vstack([ALIKE, [0.5, 0.5]]), (20, 1, 1))
+    priors, found = np.tile([0.1, 0.1, 1e-9], (20, 1)), np.ones((20, 3), bool)
+    got = open_mixtures(sp.csr_matrix(counts), topics, priors, 0.02, told=2, found=found)
+    assert is_right(got, counts)
+
+
+def test_first_assignments_are_near_the_mode_of_the_mixture():
+    """Five topics that are alike: a step more of the fixed point stays within its limit."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(500, 10.0), 5)
+    counts = rng.multinomial(20_000, rng.dirichlet(np.full(5, 0.5)) @ topics).astype(np.int32)
+    assignments, prior = np.zeros(20_000, np.uint8), np.full(5, 0.1)
+    words = np.ascontiguousarray(topics.T, np.float32)
+    assert begin_near_mode(counts, words, prior, prior.sum(), assignments)
+    mixture = (np.bincount(assignments, minlength=5) + prior) / 20_000.5
+    shares = mixture * words
+    again = (prior + counts @ (shares / shares.sum(axis=1, keepdims=True))) / 20_000.5
+    assert np.abs(again - mixture).max() < 3 * CLOSE / np.sqrt(20_000)
+    # Each token has a topic of its word's posterior: in proportion within a word too.
+    word = np.argmax(counts)
+    place = counts[:word].sum()
+    of_word = np.bincount(assignments[place : place + counts[word]], minlength=5)
+    np.testing.assert_allclose(of_word, counts[word] * shares[word] / shares[word].sum(), atol=3)
+
+
+def test_a_document_of_few_tokens_begins_token_by_token():
+    """A pass over its different words would be longer than sweeps over its tokens."""
+    topics = np.full((10, 100), 0.1, np.float32)
+    given = np.zeros(20, np.uint8)
+    counts = np.full(10, 2, np.int32)
+    assert not begin_near_mode(counts, topics, np.full(100, 0.1), 10.0, given)
+    assert not given.any()

@@ -15,6 +15,7 @@ import numpy as np
 from geodrift.kernels._random_streams import next_word, open_member
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import TO_UNIT, above
+from geodrift.models.latent_dirichlet_allocation.documents._first_assignments import begin_near_mode
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -135,6 +136,9 @@ def _of_document(
     sums = np.empty(num_topics, np.float32)
     in_open = np.empty(indptr[row + 1] - indptr[row], np.int32)
     norm = np.float64(own.shape[0]) + prior_sum
+    if first:
+        # As if the last topic had its mean words.
+        first = not begin_near_mode(counts[entries], topics[words[entries]], prior, prior_sum, own)
     before = own
     for call in range(families.shape[0]):
         _sweeps(

@@ -6,6 +6,7 @@ import numpy as np
 from geodrift.kernels._random_streams import open_member
 from geodrift.kernels._two_forms import TwoForms
 from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel import sweeps_of_document
+from geodrift.models.latent_dirichlet_allocation.documents._first_assignments import begin_near_mode
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -43,6 +44,8 @@ def _of_document(
         for topic in range(num_topics):
             of_words[entry, topic] = topics[word, topic]
             of_tables[entry, topic] = tables[word, topic]
+    if first:
+        first = not begin_near_mode(counts[entries], of_words, prior, prior_sum, own)
     before = own
     for call in range(families.shape[0]):
         sweeps_of_document(

@@ -2,7 +2,8 @@ r"""Mixtures of documents given topic draws: posterior mean and interval.
 
 Under each draw of the topics a document's assignments are sampled by collapsed Gibbs steps. Given them, its
 mixture is Dirichlet(alpha + n_d): the mean is the average of those Dirichlets' means (Rao and Blackwell), the
-interval's ends are quantiles of a draw from each.
+interval's ends are quantiles of a draw from each. They begin near the mode of a long document's mixture
+(`_first_assignments`).
 
 Of 60 words and 20 draws of 100 topics the mean has a Monte Carlo error of a twelfth of the posterior's
 standard deviation (root mean squares over shares above 0.02). Sweeps for the interval alone are a branch that
