@@ -111,7 +111,7 @@ def test_a_run_lies_in_no_corpus(geodrift_cli, made):
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (("--min-df=0",), "--min-df as a number of documents must be a whole number of at least 1, got 0"),
+        (("--min-df=0",), "--min-df as a number of documents must be at least 1, got 0"),
         (("--max-words=0",), "--max-words must be a whole number of at least 1, got 0"),
         (("--ngrams=0",), "--ngrams must be 1 to 10, got 0"),
         (("--out", ""), "is no name for what is to be made: give one"),

@@ -121,24 +121,21 @@ def _of_document(
     held: tuple,
     out: np.ndarray,
 ) -> None:
-    """`_fold_in` of one document; compiled once for both forms of the loop over documents."""
+    """`_fold_in` of one document, which begins as if the last topic had its mean words."""
     items, indptr, words, counts, bounds = documents
     topics, tables, prior, prior_sum = of_topics
     burn_in, first, of_mean = plan
     ends, places, means = held
     entries = slice(indptr[row], indptr[row + 1])
     own = assignments[bounds[row] : bounds[row + 1]]
-    num_topics = topics.shape[1]
-    last = num_topics - 1
+    num_topics, last = topics.shape[1], topics.shape[1] - 1
     numbers = np.empty(num_topics, np.int32)
     present = np.empty(num_topics, np.int32)
     place = np.empty(num_topics, np.int32)
     sums = np.empty(num_topics, np.float32)
     in_open = np.empty(indptr[row + 1] - indptr[row], np.int32)
     norm = np.float64(own.shape[0]) + prior_sum
-    if first:
-        # As if the last topic had its mean words.
-        first = not begin_near_mode(counts[entries], topics[words[entries]], prior, prior_sum, own)
+    first = first and not begin_near_mode(counts[entries], topics[words[entries]], prior, prior_sum, own)
     before = own
     for call in range(families.shape[0]):
         _sweeps(

@@ -9,6 +9,15 @@ from geodrift.models.latent_dirichlet_allocation.documents._assignment_kernel im
 from geodrift.models.latent_dirichlet_allocation.documents._first_assignments import begin_near_mode
 
 
+@numba.njit(cache=True)
+def _rows(table: np.ndarray, words: np.ndarray) -> np.ndarray:
+    rows = np.empty((words.shape[0], table.shape[1]), np.float32)
+    for entry in range(words.shape[0]):
+        for topic in range(table.shape[1]):
+            rows[entry, topic] = table[words[entry], topic]
+    return rows
+
+
 @numba.njit(cache=True, error_model="numpy")
 def _of_document(
     row: int,
@@ -37,15 +46,8 @@ def _of_document(
     norm = np.float64(own.shape[0]) + prior_sum
     # Its words' rows side by side: memory is asked for many at once, where sweeps would wait for each.
     places = np.arange(indptr[row + 1] - indptr[row]).astype(np.int32)
-    of_words = np.empty((places.shape[0], num_topics), np.float32)
-    of_tables = np.empty((places.shape[0], num_topics), np.float32)
-    for entry in range(places.shape[0]):
-        word = words[indptr[row] + entry]
-        for topic in range(num_topics):
-            of_words[entry, topic] = topics[word, topic]
-            of_tables[entry, topic] = tables[word, topic]
-    if first:
-        first = not begin_near_mode(counts[entries], of_words, prior, prior_sum, own)
+    of_words, of_tables = _rows(topics, words[entries]), _rows(tables, words[entries])
+    first = first and not begin_near_mode(counts[entries], of_words, prior, prior_sum, own)
     before = own
     for call in range(families.shape[0]):
         sweeps_of_document(
