@@ -457,6 +457,7 @@ def test_options_of_other_types_are_refused_when_they_are_made(values, message):
         TextOptions(**values)
 
 
+@pytest.mark.usefixtures("unchecked_types")
 def test_stop_words_may_be_of_any_collection():
     given = [["the", "of"], {"of", "the"}, frozenset(["the", "of"]), np.array(["the", "of"])]
     for words in given:
