@@ -132,8 +132,8 @@ def _warn_of_more(chain: StreamChain, before: int) -> None:
     if total is not None and before <= total < seen:
         warnings.warn(
             f"total_documents = {total:,}, and {seen:,} documents have come: intervals are those of a"
-            f" posterior of {total:,}; begin a stream with the number of all that will come, or None for"
-            " those that have",
+            f" posterior of {total:,}, as is right where documents came again; otherwise begin a stream with"
+            " the number of all that will come, or None for those that have",
             RunWarning,
             stacklevel=3,
         )
