@@ -100,7 +100,7 @@ def is_right(got, counts):
     return abs(got["mean"][0, 0] - mean) < 1.5 * deviation and 0.65 < width < 1.3
 
 
-@pytest.mark.parametrize("tokens", [2_000, 20_000, 3_000_000])
+@pytest.mark.parametrize("tokens", [2_000, 20_000, pytest.param(3_000_000, marks=pytest.mark.slow)])
 def test_long_documents_under_topics_that_are_alike(tokens):
     """From assignments one by one the share of one topic was .9997, .9024 and .6197, where .75 is right."""
     counts = np.array([tokens * 55 // 100, tokens * 45 // 100])
