@@ -121,11 +121,10 @@ def _of_document(
     held: tuple,
     out: np.ndarray,
 ) -> None:
-    """`_fold_in` of one document, which begins as if the last topic had its mean words."""
+    """`_fold_in` of one document; where nothing is scored it begins near its mode, of m as the last topic."""
     items, indptr, words, counts, bounds = documents
     topics, tables, prior, prior_sum = of_topics
-    burn_in, first, of_mean = plan
-    ends, places, means = held
+    (burn_in, first, of_mean), (ends, places, means) = plan, held
     entries = slice(indptr[row], indptr[row + 1])
     own = assignments[bounds[row] : bounds[row + 1]]
     num_topics, last = topics.shape[1], topics.shape[1] - 1
@@ -135,7 +134,8 @@ def _of_document(
     sums = np.empty(num_topics, np.float32)
     in_open = np.empty(indptr[row + 1] - indptr[row], np.int32)
     norm = np.float64(own.shape[0]) + prior_sum
-    first = first and not begin_near_mode(counts[entries], topics[words[entries]], prior, prior_sum, own)
+    if first and out.size == 0:  # a score begins anew under each draw: too often for passes over words
+        first = not begin_near_mode(counts[entries], topics[words[entries]], prior, prior_sum, own)
     before = own
     for call in range(families.shape[0]):
         _sweeps(
