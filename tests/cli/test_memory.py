@@ -28,6 +28,7 @@ print(held() - before - 4)  # MB, without the small ones
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator than glibc's")
 def test_freed_blocks_do_not_stay():
     kept = {}

@@ -54,6 +54,7 @@ def test_processes_take_no_modules_of_the_folder_that_they_are_started_in(tmp_pa
     assert found.stdout == "['a', 'b']\n"
 
 
+@pytest.mark.slow
 def test_processes_that_read_text_take_none_either(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "socket.py").write_text("raise SystemExit('a module of the user')")

@@ -175,9 +175,8 @@ def test_draws_of_the_adaptation_are_not_stored():
     assert draws.position.shape == (1, 20, 2)
 
 
-@pytest.mark.parametrize(
-    "distance", [pytest.param(0.5, marks=pytest.mark.slow), pytest.param(1.5, marks=pytest.mark.slow), 2.5]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
 def test_velocities_of_geodesic_monte_carlo_are_measured_where_they_were_drawn(distance):
     """On a manifold whose metric differs from point to point; the dimension is 2: v.v / 2 is exponential."""
     space = manifolds.Hyperbolic(2)

@@ -30,12 +30,13 @@ def test_configurational_temperature_on_flat_space():
     assert t == pytest.approx(1.4, rel=4 * np.sqrt(2 / 300_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "manifold",
     [
         Stiefel(4, 2),
-        pytest.param(Orthogonal(3), marks=pytest.mark.slow),
-        pytest.param(SpecialOrthogonal(3), marks=pytest.mark.slow),
+        Orthogonal(3),
+        SpecialOrthogonal(3),
     ],
     ids=repr,
 )

@@ -127,6 +127,7 @@ def test_a_dirichlet_law_up_to_the_faces(shape):
     assert_passes(checked(Simplex(3), dirichlet_density, draws))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1.0, 1.3])
 def test_gammas_up_to_zero_beside_a_normal(width):
     manifold = Product({"a": PositiveOrthant(3), "b": Euclidean(1)})
@@ -145,6 +146,7 @@ def test_gammas_up_to_zero_beside_a_normal(width):
         assert found.warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_draws_of_another_dirichlet_or_gamma_law_are_off_by_what_they_are_off(factor):
     """Terms of the draws' own parameters and those of the target, in closed form."""
@@ -203,6 +205,7 @@ def exact_draws(region):
     return jnp.asarray(np.concatenate(found)[: CHAINS * DRAWS].reshape(CHAINS, DRAWS, n), jnp.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("region", some_of(REGIONS, {"half-spaces"}))
 def test_exact_draws_within_walls_pass(region):
     manifold, density = REGIONS[region]

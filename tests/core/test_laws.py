@@ -14,8 +14,8 @@ from law_checks import assert_means, mean_and_error, some
 DATA_SIZE, BATCH = 200, 50
 # Of every sampler one; its compositions and thermostats have tests of their steps in CI.
 ON_THE_SPHERE = {"GMC", "SGGMC", "GSGNHT leaf"}
-# RMHMC has the banana in CI, and a step of RMLD is that of the recipe.
-FLAT = {"HMC", "SGHMC", "SGNHT", "SGRHMC"}
+# A momentum under friction, and one with a thermostat.
+FLAT = {"SGNHT", "SGRHMC"}
 ALPHA = jnp.array([0.7, 1.5, 3.0])
 
 
@@ -90,7 +90,7 @@ def test_every_flat_sampler_on_a_correlated_gaussian(case):
 
 
 @pytest.mark.slow  # `test_tuning` has a lifted Dirichlet law, `test_manifold_laws` this sampler in CI
-@pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
+@pytest.mark.parametrize("form", ["flat", "lifted"])
 def test_dirichlet_by_gmc(form):
     def log_density(theta):
         return jnp.sum((ALPHA - 1) * jnp.log(theta))
@@ -123,7 +123,7 @@ def test_dirichlet_by_sggmc_with_reflection():
 
 
 @pytest.mark.slow  # `test_dimension_counts_batch_axes` is in CI
-@pytest.mark.parametrize("thermostat", ["global", pytest.param("leaf", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("thermostat", ["global", "leaf"])
 def test_thermostat_counts_the_dimension_of_a_batched_leaf(thermostat):
     # Counting 15 or 2 dimensions where there are 10 sets a temperature of 1.5 or 0.2.
     mu = jnp.array([0.0, 0.6, 0.8])

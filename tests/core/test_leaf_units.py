@@ -30,12 +30,13 @@ def cosine(kappa):
     return mean, np.sqrt(1 - mean**2 - 2 * mean / kappa)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "width"),
     [
         (SGGMC, 0.01),
         *(
-            pytest.param(kind, width, marks=pytest.mark.slow)
+            (kind, width)
             for kind, width in itertools.product((GMC, SGGMC, GSGNHT, SGLD), (0.01, 100.0))
             if (kind, width) != (SGGMC, 0.01)
         ),

@@ -33,7 +33,7 @@ from geodrift.manifolds import (
 from geodrift.samplers import SGGMC
 from law_checks import assert_means, some, z_bound
 
-# In the slow suite: batches and products whose code another case runs, and float32 of most.
+# In the slow suite: batches and products whose code another case runs, and float32 of the others but two.
 _AGAIN = (
     "circle",
     "product",
@@ -46,7 +46,8 @@ _AGAIN = (
 )
 _IN_FLOAT32 = ("simplex", "product of kinds")
 _NAMES = [case.name for case in MANIFOLDS]
-cases = pytest.mark.parametrize("case", some(MANIFOLDS, set(_NAMES).difference(_AGAIN)))
+_ONCE = set(_NAMES).difference(_AGAIN)
+cases = pytest.mark.parametrize("case", some(MANIFOLDS, _ONCE))
 cases_and_dtypes = pytest.mark.parametrize(
     ("case", "dtype"),
     [
@@ -54,7 +55,7 @@ cases_and_dtypes = pytest.mark.parametrize(
             case,
             dtype,
             id=f"{case.name}-{np.dtype(dtype)}",
-            marks=() if case.name in (_IN_FLOAT32 if dtype == jnp.float32 else _NAMES) else pytest.mark.slow,
+            marks=() if case.name in (_IN_FLOAT32 if dtype == jnp.float32 else _ONCE) else pytest.mark.slow,
         )
         for case in MANIFOLDS
         for dtype in (jnp.float32, jnp.float64)
@@ -379,6 +380,7 @@ def test_bound_methods_can_be_compiled():
     np.testing.assert_allclose(ends, [[0.1, 1.3], [1.9, 2.7]], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_which_geodesics_are_differentiable_backward():
     # As docs/api/manifolds.md lists them; all are forward, as the tests above show.
     forward_only = (Stiefel, Orthogonal, Grassmann, Simplex, HalfSpaces)
@@ -451,6 +453,7 @@ def test_ball_billiard_is_the_chain_of_its_chords():
         np.testing.assert_allclose(w, speed, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_walls_of_a_box_as_half_spaces():
     box = Box([-1.0, 0.0], [0.5, 2.0])
     walls = HalfSpaces([[-1.0, 0.0], [2.0, 0.0], [0.0, -1.0], [0.0, 3.0]], [1.0, 1.0, 0.0, 6.0])
@@ -537,6 +540,7 @@ def test_simplex_lets_a_chain_leave_a_face_where_the_force_is_infinite():
     assert state.position[0] > 1e-4
 
 
+@pytest.mark.slow
 def test_simplex_under_vmap_equals_the_loop():
     simplex = Simplex(5)
     x = simplex.random_point(KEY, (7,))
@@ -563,6 +567,7 @@ def test_lift_integrates_to_the_same_mass():
     )
 
 
+@pytest.mark.slow
 def test_random_points_are_uniform():
     def draw(manifold):
         return np.asarray(jax.jit(lambda: manifold.random_point(KEY, (20, 1000)))())

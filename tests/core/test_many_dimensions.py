@@ -67,6 +67,7 @@ def test_scales_of_single_numbers_are_found_from_few_draws():
     np.testing.assert_allclose(dense(better), 2.0 * np.diag(widths), rtol=0.02, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_curvature_of_a_normal_is_its_factor():
     """Widths left are those of the rows' lengths, which 16 products of random signs estimate."""
     rng = np.random.default_rng(7)

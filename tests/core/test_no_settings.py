@@ -150,6 +150,7 @@ def test_chains_do_not_depend_on_their_number():
     assert np.array_equal(draws[0].position[0], draws[1].position[0])
 
 
+@pytest.mark.slow
 def test_a_pytree_is_sampled_in_one_system_of_coordinates():
     def log_density(x):
         return -0.5 * ((x["a"] / 100) ** 2 + jnp.sum((x["b"] - x["a"] / 100) ** 2))
@@ -203,11 +204,10 @@ def test_minibatches_of_a_posterior_of_four_scales(name):
     assert np.max(np.abs(found.std(axis=0) / deviations - 1)) < 0.07 + 3 / np.sqrt(2 * draws.report.ess)
 
 
-@pytest.mark.parametrize(
-    "seed", [1, pytest.param(0, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("log_sd", [0.8, pytest.param(0.4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["SGGMC", pytest.param("SGLD", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 0, 2])
+@pytest.mark.parametrize("log_sd", [0.8, 0.4])
+@pytest.mark.parametrize("kind", ["SGGMC", "SGLD"])
 def test_estimates_of_the_noise_that_scatter_end_no_run(kind, log_sd, seed):
     """The location of normal data with known sds of many sizes: some batches have a few times the noise."""
     rng = np.random.default_rng(1)

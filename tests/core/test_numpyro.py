@@ -139,15 +139,14 @@ def run(target, batch_size=30, initial=None, **settings):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "inside"),
     [
-        pytest.param(
-            lambda: dist.Uniform(0.0, jnp.array(3.0)), lambda x: (x > 0) & (x < 3), marks=pytest.mark.slow
-        ),
+        (lambda: dist.Uniform(0.0, jnp.array(3.0)), lambda x: (x > 0) & (x < 3)),
         (lambda: dist.Uniform(jnp.zeros(2), jnp.array([2.0, 5.0])).to_event(1), lambda x: x > 0),
         (lambda: dist.TruncatedNormal(0.0, 1.0, low=jnp.zeros(3)), lambda x: x > 0),
-        pytest.param(lambda: dist.Pareto(jnp.array(1.5), 3.0), lambda x: x > 1.5, marks=pytest.mark.slow),
+        (lambda: dist.Pareto(jnp.array(1.5), 3.0), lambda x: x > 1.5),
     ],
     ids=["scalar", "vector", "truncated", "below"],
 )

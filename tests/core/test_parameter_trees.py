@@ -68,6 +68,7 @@ class Regression(eqx.Module):
         return self.link(self.linear(x)[0])
 
 
+@pytest.mark.slow
 def test_equinox_model_as_position():
     model = Regression(eqx.nn.Linear(2, 1, key=KEY), jnp.asarray)
     parameters, rest = eqx.partition(model, eqx.is_inexact_array)

@@ -61,6 +61,7 @@ def test_exact_energies(kind):
     assert 0.1 < np.nanmean(draws.info.acceptance) < 0.9
 
 
+@pytest.mark.slow
 def test_the_report_takes_no_exchange_for_a_step():
     """Of three temperatures one pair or another is tried at every step."""
     inner = SGGMC(FULL, FLAT, 0.15, composition="BAOAB")
@@ -123,9 +124,10 @@ def test_probability_of_an_exchange(variance):
 
 
 # Skewed data without replacement need both corrections.
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("replacement", [pytest.param(True, marks=pytest.mark.slow), False])
-@pytest.mark.parametrize("skewness", [pytest.param(0.0, marks=pytest.mark.slow), 0.6])
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("skewness", [0.0, 0.6])
 def test_an_estimated_variance_keeps_detailed_balance(replacement, skewness):
     """The probability of an exchange over that of its reverse is e^X, X = 2, over batches with s^2 = 7.
 
@@ -159,6 +161,7 @@ def test_an_estimated_variance_keeps_detailed_balance(replacement, skewness):
     assert abs(there - back - 2.0) < 0.02 + 4 * float(np.hypot(error, other))
 
 
+@pytest.mark.slow
 def test_a_run_tells_that_energies_are_too_noisy():
     data, estimator = noisy_problem()
     estimator = gd.estimators.Minibatch(estimator.log_likelihood, two_modes, 2000, noise_variance=None)

@@ -83,9 +83,8 @@ class Counted(NamedTuple):
     count: Any
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda x: {"count": x}, pytest.param(Counted, marks=pytest.mark.slow)], ids=["dict", "attribute"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("wrap", [lambda x: {"count": x}, Counted], ids=["dict", "attribute"])
 def test_a_part_of_the_position_may_be_called_count(wrap):
     def run(position, density, likelihood):
         estimator = gd.estimators.ControlVariate(likelihood, density, DATA, noise_variance="diagonal-fisher")
@@ -476,6 +475,7 @@ def test_keys_of_both_kinds_and_none_else():
         jax.jit(lambda key: gd.sample(key, sampler, DATA, **options).position)(KEY)
 
 
+@pytest.mark.slow
 def test_tree_of_positions_becomes_a_datatree():
     manifold = Product({"a": Sphere(3), "b": Simplex(2)})
     sampler = gd.samplers.GMC(gd.estimators.Full(lambda p: p["a"][0] + p["b"][0]), manifold, 0.1)

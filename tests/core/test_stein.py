@@ -41,7 +41,8 @@ def sphere_by_autodiff(x, y, c, b):
     return operator(lambda x: operator(lambda y: k(x, y))(y))(x)
 
 
-@pytest.mark.parametrize("space", [pytest.param("flat", marks=pytest.mark.slow), "sphere"])
+@pytest.mark.slow
+@pytest.mark.parametrize("space", ["flat", "sphere"])
 def test_closed_form_is_the_stein_kernel(space):
     manifold, log_density, kernel = {
         "flat": (Euclidean(3), flat_log_density, flat_by_autodiff),

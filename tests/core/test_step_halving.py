@@ -152,6 +152,7 @@ def _ratio_of_two_scales(sampler):
     return gradient_noise_ratio(KEY, sampler, jnp.zeros(2), data, batch_size=100)
 
 
+@pytest.mark.slow
 def test_ratio_in_a_metric_is_that_of_the_noise_which_it_injects():
     # h^2 G^-1 V G^-1 over 2 h G^-1.
     scales = jnp.array([1e-3, 1e-3 / 9])

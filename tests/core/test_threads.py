@@ -31,9 +31,10 @@ def run(**variables: str) -> tuple[str, str]:
     return left, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "spin", "left"),
-    [({}, "1000", "None"), pytest.param({"GOMP_SPINCOUNT": "77"}, "77", "77", marks=pytest.mark.slow)],
+    [({}, "1000", "None"), ({"GOMP_SPINCOUNT": "77"}, "77", "77")],
     ids=["default", "chosen"],
 )
 def test_threads_spin_briefly_unless_told_otherwise(variables: dict, spin: str, left: str) -> None:

@@ -20,6 +20,7 @@ def minibatch(log_prior=lambda mean: 0.0):
     return gd.estimators.Minibatch(log_likelihood, log_prior, len(DATA), noise_variance="scalar-fisher")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:geodrift.sample")
 @pytest.mark.parametrize(("manifold", "alpha"), [(gd.manifolds.Simplex(3), [0.3, 0.5, 1.0])])
 def test_velocities_with_tails_that_no_law_of_theirs_has_are_told(manifold, alpha):
@@ -61,7 +62,7 @@ def test_chains_that_do_not_move_are_told_so():
     "estimator",
     [
         gd.estimators.ControlVariate(log_likelihood, lambda mean: 0, DATA),
-        pytest.param(gd.estimators.SAGA(log_likelihood, lambda mean: 0, DATA), marks=pytest.mark.slow),
+        gd.estimators.SAGA(log_likelihood, lambda mean: 0, DATA),
     ],
     ids=["control variate", "SAGA"],
 )

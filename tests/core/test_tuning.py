@@ -148,8 +148,8 @@ def make(kind, estimator, manifold, num_steps=1):
     ("kind", "num_steps"),
     [
         (SGGMC, 5),
-        pytest.param(GSGNHT, 5, marks=pytest.mark.slow),
-        pytest.param(SGLD, 15, marks=pytest.mark.slow),
+        (GSGNHT, 5),
+        (SGLD, 15),
     ],
 )
 def test_badly_scaled_gaussian(kind, num_steps, capsys):
@@ -241,7 +241,7 @@ def test_trajectories_on_a_sphere(capsys):
 
 
 @pytest.mark.slow  # in CI walls of other laws
-@pytest.mark.parametrize("form", [pytest.param("flat", marks=pytest.mark.slow), "lifted"])
+@pytest.mark.parametrize("form", ["flat", "lifted"])
 def test_dirichlet(form):
     # At the walls the force is (alpha - 1)/theta, or (2 alpha - 1)/x lifted. Where its square has no mean, no
     # step size is small enough: the bias falls with its root.
@@ -409,6 +409,7 @@ def test_large_logistic_regression_from_far_away():
     assert_means(x, np.zeros(100))
 
 
+@pytest.mark.slow
 def test_the_choice_is_kept_with_the_run(tmp_path, monkeypatch):
     estimator, data, batch, *_ = vmf_case(3, "scalar-fisher")
     run = {"data": data, "batch_size": batch, "num_warmup": 30, "num_chains": 2}

@@ -62,9 +62,7 @@ COUNTS = np.array([8.0, 20.0, 40.0])
 
 @pytest.mark.slow  # in CI a normal in a metric
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize(
-    "kind", [SGRLD, *(pytest.param(other, marks=pytest.mark.slow) for other in (SGRHMC, RMHMC))]
-)
+@pytest.mark.parametrize("kind", [SGRLD, *(other for other in (SGRHMC, RMHMC))])
 def test_gammas_in_a_chart_with_a_wall(kind):
     metric = ExpandedMean()
     estimator = gd.estimators.Full(lambda x: metric.log_prior(x, jnp.asarray(COUNTS)))
@@ -110,6 +108,7 @@ def test_minibatches_in_a_metric(kind, regression):
     assert draws.tuned.batch_size <= ROWS // 10
 
 
+@pytest.mark.slow
 def test_noise_is_measured_in_the_metric(regression):
     """V of SGLD is that of coordinates of scale 1; V of SGRHMC, over its friction, that of positions."""
     data, mean, covariance = regression

@@ -41,6 +41,7 @@ def on_a_line(log_density, grid):
     return mean, np.sqrt(np.average((grid - mean) ** 2, weights=weights))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", [*(pytest.param(rate, marks=SLOW) for rate in (0.01, 1.0)), 300.0])
 def test_an_exponential_law_of_any_unit(kind, rate):

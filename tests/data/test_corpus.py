@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from damaged_corpora import edit_manifest
 
-from geodrift.data import Corpus, InputError, _shards, damage_of, describe
+from geodrift.data import Corpus, InputError, VectorSource, _shards, damage_of, describe
 from geodrift.data._shards import Shard
 
 
@@ -266,6 +266,16 @@ def test_split_holds_out_as_many_documents_with_words_as_asked_for(tmp_path):
             assert (view.num_documents, view.matrix().nnz) == (9, 1)
         with pytest.raises(InputError, match="between 1 and 3"):
             corpus.split(4, 0)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+@pytest.mark.parametrize("held_out", [1.5, True, "2"])
+def test_split_takes_whole_numbers_of_rows(held_out, tmp_path):
+    np.save(tmp_path / "vectors.npy", np.eye(4, dtype=np.float32))
+    vectors = VectorSource.open(tmp_path / "vectors.npy")
+    for source in (Corpus.from_matrix(np.eye(4, dtype=int)), vectors):
+        with pytest.raises(ValueError, match=r"held_out = .*must be a whole number"):
+            source.split(held_out, 0)
 
 
 def flip(file, place=-4):

@@ -249,6 +249,16 @@ def test_files_that_cannot_be_used_get_one_line_and_nothing_is_written(name, con
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.usefixtures("unchecked_types")
+def test_paths_stand_in_a_list_and_sources_are_of_paths(folder):
+    for path in (str(folder), folder):
+        with pytest.raises(InputError, match=r"inputs = .*must be a list of paths: \["):
+            find_sources(path)
+    for sources in (str(folder), [str(folder)], [folder]):
+        with pytest.raises(InputError, match=r"must be what find_sources\(\[path, \.\.\.\]\) returns"):
+            build_corpus(sources, TextOptions())
+
+
 def test_inputs_that_are_not_there(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         find_sources([tmp_path / "nowhere.txt"])

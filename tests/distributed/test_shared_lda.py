@@ -69,7 +69,12 @@ def what_travels(request, monkeypatch):
         # Two bytes an assignment, and a pair of one group.
         pytest.param(5, {"n_topics": 300}, 600, marks=pytest.mark.slow),
         (1, {"batch_size": 2000}, 600),
-        (5, {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2}, 40),
+        pytest.param(
+            5,
+            {"n_topics": 40, "learn_topic_word_prior": "symmetric", "sweeps": 2},
+            40,
+            marks=pytest.mark.slow,
+        ),
         pytest.param(8, {"n_topics": 300}, 300, marks=pytest.mark.slow),
     ],
 )

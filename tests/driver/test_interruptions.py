@@ -102,6 +102,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
+@pytest.mark.slow
 @one_kind
 def test_kills_at_random_times_change_no_draw(kind, straight, tmp_path):
     """In the midst of it, then, started again, once more before it can have done anything."""
@@ -167,6 +168,7 @@ def test_two_that_start_at_once_do_no_harm(kind, straight, tmp_path):
             assert_same(dict(stored), straight[kind])
 
 
+@pytest.mark.slow
 @one_kind
 def test_a_full_disk_leaves_the_last_checkpoint(kind, run, straight, tmp_path):
     size = (run / "metrics.jsonl").stat().st_size

@@ -111,6 +111,7 @@ def test_steps_that_change_their_pace_after_the_pilot_take_the_time(
     assert_draws_of_steps(run, fresh, result.steps)
 
 
+@pytest.mark.slow
 def test_a_pace_that_becomes_much_slower_makes_no_plan_that_the_first_steps_are_beyond(paced_run, quiet):
     """They are two fifths of its warm-up at most, or they would be others under the new plan."""
     run, fresh = paced_run(later=10.0)

@@ -201,7 +201,7 @@ def directions(sparse):
     return chain
 
 
-# Of two kinds in CI: they share what sets the threads.
+# Of one kind in CI: they share what sets the threads.
 @pytest.mark.parametrize(
     ("make", "settings"),
     [
@@ -209,7 +209,11 @@ def directions(sparse):
         pytest.param(hdp.Chain, hdp.Settings(batch_size=50), marks=pytest.mark.slow),
         pytest.param(dpm.Chain, dpm.Settings(batch_size=50), marks=pytest.mark.slow),
         pytest.param(sam.Chain, sam.Settings(batch_size=50, n_topics=4), marks=pytest.mark.slow),
-        (directions(sparse=False), DirectionSettings(batch_size=50, n_clusters=5)),
+        pytest.param(
+            directions(sparse=False),
+            DirectionSettings(batch_size=50, n_clusters=5),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             directions(sparse=True),
             DirectionSettings(batch_size=50, n_clusters="auto"),

@@ -75,6 +75,7 @@ def test_digamma():
     np.testing.assert_allclose([digamma(x) for x in values], psi(values), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_weights_are_exponentials_of_expected_logs_but_for_a_factor_of_each_word():
     parameters = np.array([[30.0, 2.0, 0.01], [0.01, 0.01, 0.01], [5.0, 0.5, 900.0]])
     sums = np.array([1e5, 2e4, 3e5])

@@ -62,8 +62,9 @@ def exact():
     return np.concatenate([of_assignments, *(x.ravel() for x in problem.topic_moments(p, in_words))])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device", "optimised")
-@pytest.mark.parametrize("annealed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("annealed", [False, True])
 def test_assignments_and_topics_have_the_law_of_enumeration(annealed, monkeypatch):
     """Minibatches of two of three documents; with larger priors in steps before those that are counted."""
     monkeypatch.setattr(_annealing, "PASSES", (10**6, 10**7))
@@ -117,7 +118,7 @@ def told(chain, steps):
     return np.array(found)
 
 
-@pytest.mark.slow  # enumeration, or the exact chain, tells the same law in CI
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
 def test_posterior_means_are_those_of_the_compiled_kernel(monkeypatch):
     """The spread of independent chains, of either sampler, holds the autocorrelation."""
@@ -255,7 +256,8 @@ def test_a_topic_of_weight_zero_is_never_drawn_and_others_by_their_weight(num_to
     assert (np.abs(found - shares) < 6 * np.sqrt(shares / number) + 2 / number).all()
 
 
-@pytest.mark.parametrize("part", [pytest.param(2**24, marks=pytest.mark.slow), 8])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [2**24, 8])
 def test_topics_are_draws_of_a_dirichlet_in_parts_of_the_vocabulary_too(part, monkeypatch):
     """Of a topic without a token, and a prior for which every gamma underflows, too."""
     monkeypatch.setattr(_topics, "PART", part)

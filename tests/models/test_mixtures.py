@@ -85,6 +85,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     np.testing.assert_array_equal(single, many)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_jax")
 def test_documents_together_or_apart_have_the_same_draws_in_jax():
     """Also numbers of 64 bits, as hashes are: all of them count."""

@@ -175,8 +175,9 @@ def test_bad_input_is_refused_in_one_line():
         plan_of([Chain(corpus, Settings(n_topics=3))], Length())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_form")
-@pytest.mark.parametrize("each_form", ["host", pytest.param("jax", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("each_form", ["host", "jax"], indirect=True)
 def test_empty_documents_have_the_prior_mixture():
     corpus, _ = planted()
     rows = sp.vstack([corpus.matrix, sp.csr_matrix((1, 40))], format="csr")

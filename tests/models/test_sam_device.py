@@ -24,6 +24,7 @@ from models import model_laws, sam_devices
 from models.sam_problem import SETTINGS, planted
 
 
+@pytest.mark.slow
 def test_what_a_chain_s_steps_are_made_of_is_a_matter_of_the_device(monkeypatch):
     def move(backend, **settings):
         monkeypatch.setattr(jax, "default_backend", lambda: backend)

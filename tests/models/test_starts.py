@@ -197,6 +197,7 @@ def test_a_file_of_words(tmp_path):
         read_seed_words(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LatentDirichletAllocation, SphericalAdmixture])
 def test_an_estimator_begins_at_another_s_topics(kind):
     counts = documents(60, 0)

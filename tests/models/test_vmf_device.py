@@ -15,7 +15,7 @@ from geodrift.models.clusters._drawn_columns import drawn_columns
 from geodrift.models.von_mises_fisher_mixture import Settings, _rows_on_device
 from geodrift.models.von_mises_fisher_mixture._chain import Chain
 from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
-from law_checks import assert_means, some_of, z_bound
+from law_checks import assert_means, z_bound
 from models import vmf_problem
 from models.mixture_device_program import rows_around
 from models.test_vmf_law import BATCHES, CASES
@@ -82,7 +82,8 @@ def test_chains_have_the_law_of_those_of_the_compiled_kernel(monkeypatch):
     assert (np.abs(t) < z_bound(len(t), 2 * len(host) - 2)).all(), t
 
 
-@pytest.mark.parametrize("name", some_of(SETTINGS, {"a Dirichlet process and a background"}))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
 def test_sums_that_a_device_keeps_are_those_of_the_assignments(name, device):
     chain = Chain(rows_of(rows()), SETTINGS[name], seed=3)
     moved = sum(chain.step() for _ in range(9))

@@ -98,13 +98,14 @@ def exact_draws(settings, prior, rng, number_of_draws):
     return Posterior(draws, seats, KnownRows.of(rows))
 
 
-# With a background, which has a column of its own; without it in the slow suite.
+# With a background, which has a column of its own, and without it.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number_prior", "r0", "a0"),
     [
-        pytest.param("finite mixtures", 0.0, 0.0, marks=pytest.mark.slow),
-        pytest.param("Dirichlet process", 0.0, 0.0, marks=pytest.mark.slow),
-        pytest.param("finite mixtures", 5.0, 0.0, marks=pytest.mark.slow),
+        ("finite mixtures", 0.0, 0.0),
+        ("Dirichlet process", 0.0, 0.0),
+        ("finite mixtures", 5.0, 0.0),
         ("Dirichlet process", 0.0, 0.7),
     ],
 )

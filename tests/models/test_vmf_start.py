@@ -74,7 +74,8 @@ def test_a_crossing_is_right_where_either_parent_is():
     assert max(found) > 0.99 > 0.8 > max(agreement(first, truth), agreement(second, truth))
 
 
-@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [True, False])
 def test_clusterings_made_of_others_are_better_and_more_alike_than_those_found_alone(shared, monkeypatch):
     """Of 90 clusters of unlike sizes that are to be taken together to twelve, which has many local optima."""
     rng = np.random.default_rng(3)

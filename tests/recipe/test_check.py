@@ -64,7 +64,7 @@ def point_of(sampler):
     return {"position": state.position, **state.auxiliary} if state.auxiliary else state.position
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", some_of(ROWS, {"SGLD", "SGNHT", "gSGRHMC"}))
 def test_every_row_is_invariant(name):
     sampler = ROWS[name](potential)
     report = recipe.check(sampler.hamiltonian, sampler.diffusion, sampler.curl, point_of(sampler))
@@ -210,6 +210,7 @@ def test_printed_form_is_named(name):
     assert all(words in str(report) for words in said), str(report)
 
 
+@pytest.mark.slow
 def test_energy_of_the_thermostat_is_printed_wrong():
     # Sgnht's dynamics, eq. 24, leave d/2 (xi - A)^2 invariant; the printed 1/(2d) is the same only for d = 1.
     check = recipe.check
@@ -292,6 +293,7 @@ def test_false_claim_of_elementwise_is_found():
     assert "called elementwise" in str(claimed)
 
 
+@pytest.mark.slow
 def test_drift_of_another_curl_is_invariant_too():
     def drift(t):
         gradient = jax.grad(potential)(t)
@@ -302,7 +304,8 @@ def test_drift_of_another_curl_is_invariant_too():
     assert not recipe.check(potential, 2.0, SKEW, POINT["t"], drift=drift).ok
 
 
-@pytest.mark.parametrize(("length", "time"), [(1e-5, 1.0), pytest.param(1e4, 1e6, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("length", "time"), [(1e-5, 1.0), (1e4, 1e6)])
 def test_verdict_does_not_depend_on_units(length, time):
     def energy(t):
         return potential(t / length)

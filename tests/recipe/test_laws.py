@@ -77,6 +77,7 @@ def test_variance_is_that_of_the_linear_recursion(form):
     assert_means((x**2).mean(axis=-1), friction_variance(0.1, form == "semi-implicit"), comparisons=2)
 
 
+@pytest.mark.slow
 def test_euler_diverges_on_the_double_well():
     row = recipe.sghmc(double_well, 0.1)
     euler = recipe.Recipe(row.estimator, row.diffusion, row.curl, 0.1, row.augmentation, "euler")

@@ -107,6 +107,7 @@ def test_a_large_report_is_small(title_length):
     assert size <= (1_100_000 if not title_length else 2_000_000)
 
 
+@pytest.mark.slow
 def test_a_large_report_with_all_that_a_corpus_tells_is_small():
     """Titles of eight words, ids, dates, groups, the beginnings of 500 texts, shares over eight years."""
     words = [f"{'abcdefgh'[i % 8]}word{i:04d}" for i in range(1500)]

@@ -28,6 +28,7 @@ def energy(theta):
     return -EXPANDED.log_posterior(theta, ALPHA, COUNTS)
 
 
+@pytest.mark.slow
 def test_epsilon_of_patterson_and_teh_is_twice_the_step():
     # Their eq. 10: drift epsilon/2 and noise variance epsilon theta. Their code: epsilon and 2 epsilon theta.
     # One taken for the other is another time; the drift of the paper with the noise of the code is a law of
@@ -93,6 +94,7 @@ def test_released_score_leaves_the_unit_interval():
     np.testing.assert_allclose(u[..., 0], stats.beta(shapes[0], b[0]).cdf(share[..., 0]), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_geometric_brownian_motion_has_no_log_normal_law():
     # Baker et al., section 2.3. The exponential Ornstein-Uhlenbeck process has it.
     mu, sigma = 0.3, 0.8
@@ -144,6 +146,7 @@ def second_moment_of_sgmcmc(refresh, half_kick):
     return covariance[0, 0] / (1 - mean[0, 0] ** 2)
 
 
+@pytest.mark.slow
 def test_refresh_of_the_r_package_is_at_half_the_temperature():
     # It draws 0.5 sqrt(2 epsilon) N(0, 1), of variance epsilon / 2, and kicks in full right after.
     assert second_moment_of_sgmcmc(0.5, half_kick=False) == pytest.approx(0.44, abs=0.005)

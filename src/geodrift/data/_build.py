@@ -59,9 +59,11 @@ def build_corpus(
         progress: Is told how many pieces are done, of how many, and what goes on.
 
     Raises:
-        InputError: `path` exists, text cannot be read, no word is left, or no document has a field that is
-            to be kept. Nothing is written then.
+        InputError: `sources` are not those of `find_sources`, `path` exists, text cannot be read, no word is
+            left, or no document has a field that is to be kept. Nothing is written then.
     """
+    if isinstance(sources, (str, Path)) or not all(isinstance(source, Source) for source in sources):
+        raise InputError(f"sources = {sources!r:.80}: must be what find_sources([path, ...]) returns")
     words = None
     if vocabulary is not None:
         words = check_vocabulary([options.normal(str(word)) for word in vocabulary], len(vocabulary))

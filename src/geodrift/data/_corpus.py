@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from jaxtyping import Int
 
 from geodrift._errors import InputError
+from geodrift._whole import whole
 from geodrift.data._constructors import CorpusConstructors
 from geodrift.data._document_numbers import document_numbers
 from geodrift.data._manifest import finish_directory, written
@@ -62,7 +63,9 @@ class Corpus(CorpusConstructors):
 
         Raises:
             InputError: `held_out` is not between 1 and the number of documents with words less 1.
+            ValueError: `held_out` is no whole number.
         """
+        held_out = whole("held_out", held_out, 0)
         full = self.num_documents - self.num_empty_documents
         if not 0 < held_out < full:
             raise InputError(

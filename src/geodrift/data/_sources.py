@@ -71,8 +71,11 @@ def find_sources(
 
     Raises:
         InputError: An input does not exist, is an empty file or no regular one, or is a directory without
-            files. An empty text file of a directory is a document without words.
+            files; or there is one path that stands in no list. An empty text file of a directory is a
+            document without words.
     """
+    if isinstance(inputs, (str, Path)):
+        raise InputError(f"inputs = {str(inputs)!r}: must be a list of paths: [{str(inputs)!r}]")
     sources, several = [], len(inputs) > 1
     kept = None if fields is None else tuple(fields)
     for place in inputs:

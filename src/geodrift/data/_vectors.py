@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Int, Real
 
 from geodrift._errors import InputError
+from geodrift._whole import whole
 from geodrift.data._counts import check_vocabulary
 from geodrift.data._document_numbers import document_numbers
 from geodrift.data._documents import Document
@@ -77,7 +78,9 @@ class VectorSource:
 
         Raises:
             InputError: ``held_out`` is not between 1 and the number of rows less 1.
+            ValueError: ``held_out`` is no whole number.
         """
+        held_out = whole("held_out", held_out, 0)
         if not 0 < held_out < self.num_documents:
             raise InputError(
                 f"held_out must lie between 1 and {self.num_documents - 1} ({self.num_documents} rows), got"
