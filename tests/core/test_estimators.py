@@ -309,6 +309,12 @@ def test_noise_ratio_of_other_estimators():
         noise_ratio(estimator, estimator.init(KEY, X), X, jax.tree.map(lambda a: a[:4], DATA))
 
 
+def test_there_is_no_noise_ratio_of_gradients_that_are_alike():
+    estimator = Minibatch(lambda x, y: y @ x, log_prior, N)
+    with pytest.raises(ValueError, match="data: the gradients of all rows are alike"):
+        noise_ratio(estimator, None, X, jnp.ones((N, 3)))
+
+
 def adam(gradient, x, on_sphere, rate, num_steps):
     """Adam (Kingma & Ba, 2015, Algorithm 1) as written, with a rate that falls along a cosine.
 
