@@ -80,3 +80,18 @@ def test_effective_size_of_an_autoregression():
     assert np.all(diagnostics.rhat(x) < 1.005)
     shifted = x + np.array([0.0, 0.0, 2.0, 2.0])[:, None, None]
     assert np.all(diagnostics.rhat(shifted) > 1.3)
+
+
+@pytest.mark.usefixtures("unchecked_types")
+def test_draws_without_an_axis_of_chains_are_told_what_to_give():
+    """Of `draws[None]` R-hat is NaN."""
+    with pytest.raises(ValueError, match=r"of a single chain give its halves, draws\["):
+        diagnostics.rhat(np.zeros(10))
+    with pytest.raises(ValueError, match=r"of a single chain give draws\[None\]"):
+        diagnostics.ess(np.zeros(10))
+
+
+@pytest.mark.parametrize("function", [diagnostics.ess, diagnostics.mcse])
+def test_methods_of_a_probability_are_refused(function):
+    with pytest.raises(ValueError, match="method = 'quantile': is of a probability"):
+        function(np.zeros((4, 10)), method="quantile")

@@ -184,6 +184,16 @@ def test_control_variate_has_no_noise_at_its_centre():
     np.testing.assert_allclose(variance, 0, atol=1e-25)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 3)])
+def test_a_centre_of_another_shape_is_refused(shape):
+    """It was broadcast, and each number's gradient had those of all numbers in it."""
+    estimator = ControlVariate(
+        lambda x, y: -jnp.sum((y - x) ** 2, axis=-1), log_prior, DATA["y"], jnp.zeros(shape)
+    )
+    with pytest.raises(ValueError, match=r"centre has shape .*must be that of the position, \(3,\)"):
+        estimator.init(KEY, X)
+
+
 def test_full_gradient_is_that_of_finite_differences():
     estimator = Full(log_density)
     gradient = estimator.gradient(X, ())
@@ -297,6 +307,12 @@ def test_noise_ratio_of_other_estimators():
     estimator = make("minibatch", True)
     with pytest.raises(ValueError, match="data has 4 rows: the estimator's data_size is 5"):
         noise_ratio(estimator, estimator.init(KEY, X), X, jax.tree.map(lambda a: a[:4], DATA))
+
+
+def test_there_is_no_noise_ratio_of_gradients_that_are_alike():
+    estimator = Minibatch(lambda x, y: y @ x, log_prior, N)
+    with pytest.raises(ValueError, match="data: the gradients of all rows are alike"):
+        noise_ratio(estimator, None, X, jnp.ones((N, 3)))
 
 
 def adam(gradient, x, on_sphere, rate, num_steps):

@@ -11,7 +11,7 @@ import geodrift as gd
 from cases import KEY
 from geodrift.estimators._leaf_scales import LeafScales
 from geodrift.manifolds import Euclidean
-from geodrift.samplers import GMC, SGGMC, SGNHT, ReplicaExchange
+from geodrift.samplers import GMC, SGGMC, SGHMC, SGNHT, ReplicaExchange
 from geodrift.samplers._in_coordinates import InCoordinates
 from law_checks import assert_means
 from noisy import Noisy
@@ -71,6 +71,43 @@ def test_the_report_takes_no_exchange_for_a_step():
     assert np.isfinite(np.asarray(draws.info.acceptance)).all()
     assert np.isnan(draws.report.acceptance)
     assert draws.report.gradients is not None
+
+
+@pytest.mark.parametrize("kind", [SGHMC, pytest.param(SGNHT, marks=pytest.mark.slow)])
+def test_velocities_go_on_with_the_kick_of_their_new_temperature(kind):
+    """BAOAB leaves N(0, 1) as it is; with the kick of the old temperature the variance is 1.08 and 1.10."""
+    normal = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
+    sampler = ReplicaExchange(kind(normal, FLAT, 0.5), [1.0, 4.0])
+
+    def squares(key):
+        def step(state, key):
+            state, _ = sampler.step(key, state)
+            return state, state.position[0] ** 2
+
+        keys = jax.random.split(key, 400)
+        return jax.lax.scan(step, sampler.init(key, jnp.zeros(1)), keys)[1][100:]
+
+    found = np.asarray(jax.jit(jax.vmap(squares))(jax.random.split(KEY, 1000)))
+    assert_means(found, np.array(1.0), slack=0.02)
+
+
+@pytest.mark.parametrize("num_steps", [1, 3])
+@pytest.mark.parametrize("estimator", [gd.estimators.Minibatch, gd.estimators.SAGA])
+def test_the_kick_is_that_of_the_last_batch(estimator, num_steps):
+    data = jnp.arange(12.0)
+    given = 12 if estimator is gd.estimators.Minibatch else data
+    made = estimator(lambda x, y: y * x[0], lambda x: 0.0, given)
+    sampler = ReplicaExchange(
+        SGHMC(made, FLAT, 0.1, num_steps=num_steps), [1.0, 4.0], difference_variance=0.0
+    )
+    rows = jnp.arange(2 * num_steps * 2).reshape(2, *sampler.sampler.batch_axes, 2)
+    batch = gd.estimators.Rows(rows, data[rows]) if made.takes_rows else data[rows]
+    state = sampler.init(KEY, jnp.zeros(1))
+    kicks = sampler._pending_kicks(KEY, state.replicas, state.replicas, batch, 0)
+    last = data[rows].reshape(2, num_steps, 2)[:, -1].mean(axis=1)
+    # The gradients of single data do not depend on the position: of SAGA there is no noise.
+    gradient = 12 * last if estimator is gd.estimators.Minibatch else jnp.full(2, data.sum())
+    np.testing.assert_allclose(kicks[:, 0], 0.05 * gradient, rtol=1e-6)
 
 
 def noisy_problem():

@@ -7,6 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from geodrift._types import Position, RandomKey
+from geodrift._whole import is_whole
+from geodrift.estimators import SAGA, ControlVariate
+from geodrift.estimators._batch_rows import batch_length
 from geodrift.estimators._noise import Fisher
 from geodrift.recipe import Recipe
 from geodrift.samplers import SGFS, SGLD, PreconditionedSGLD
@@ -51,18 +54,19 @@ def gradient_noise_ratio(
     Args:
         key: Random key.
         sampler: With an estimator, a step size, and a friction that is a number where it has one. Not a
-            `Recipe`, `PreconditionedSGLD` or `SGFS`, whose injected noise is another matrix.
+            `Recipe`, `PreconditionedSGLD` or `SGFS`, whose injected noise is another matrix, nor with `SAGA`,
+            `SVRG` or a `ControlVariate` without a ``centre``, whose noise depends on what they keep of a run.
         position: Where to measure, such as a draw; at the start of a run the noise may be much larger.
         data: A pytree of arrays with leading axis N.
-        batch_size: B.
+        batch_size: B, from 1 to N.
         count: Step count at which to evaluate a step size that is a schedule.
 
     Returns:
         The ratios, without a unit.
 
     Raises:
-        ValueError: The sampler has no estimator or step size, its friction is a matrix, or it is one of
-            those for which there is no ratio.
+        ValueError: The sampler has no estimator, step size or ratio, its friction is a matrix, or
+            ``batch_size`` is outside its range.
     """
     if isinstance(sampler, InCoordinates):
         sampler, position = sampler.moving, sampler.affine.coordinates(position)
@@ -77,12 +81,14 @@ def gradient_noise_ratio(
     if not hasattr(friction, "ndim") or friction.ndim:
         raise ValueError("friction must be one number, for one ratio")
     estimator, manifold = sampler.estimator.on(sampler.manifold), sampler.manifold
+    _check_noise(estimator, batch_size, batch_length(data))
     rows = PilotData(jax.tree.map(jnp.asarray, data), batch_size, getattr(estimator, "replacement", True))
     key_init, key_noise = jax.random.split(key)
     # Of SGRHMC noise and friction come by the same root of the metric, so that it has no say.
     if isinstance(sampler, SGLD) and sampler.metric is not None:
         _check_coordinates(estimator)
-        noise = noise_in_metric(key_noise, sampler.estimator, sampler.metric, position, rows)
+        here = sampler.metric, position, position
+        noise = noise_in_metric(key_noise, sampler.estimator, *here, rows)
     else:
         state = estimator.init(key_init, position)
         noise = measure_noise(key_noise, estimator, manifold, position, state, rows)
@@ -98,4 +104,20 @@ def _check_coordinates(estimator: Any) -> None:
         raise ValueError(
             "noise_variance is given as numbers, and the ratio of a sampler in a metric is that of other"
             ' coordinates; give the estimator "scalar-fisher" or None'
+        )
+
+
+def _check_noise(estimator: Any, batch_size: Any, size: int) -> None:
+    """Raise ValueError for batches that cannot be drawn, or where noise depends on what a run has kept."""
+    if not is_whole(batch_size, 1) or batch_size > size:
+        raise ValueError(
+            f"batch_size = {batch_size!r}: must be a whole number from 1 to {size}, the number of data"
+        )
+    moves = isinstance(estimator, ControlVariate) and estimator.refresh_every is not None
+    if isinstance(estimator, SAGA) or moves or getattr(estimator, "centre", ()) is None:
+        raise ValueError(
+            f"estimator = {'SVRG' if moves else type(estimator).__name__}: its noise at a position is that of"
+            " the way from where the run made what it keeps, and 0 there; multiply the ratio of Minibatch by"
+            " noise_ratio(estimator, state, position, data) with the state of a chain of the run, or give"
+            " ControlVariate a centre"
         )

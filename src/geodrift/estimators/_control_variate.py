@@ -65,7 +65,7 @@ class ControlVariate(LikelihoodEstimator):
         log_likelihood: ``log_likelihood(position, batch) -> [batch]``, one value for each datum.
         log_prior: ``log_prior(position) -> scalar``.
         data: All the data, a pytree of arrays with leading axis N: read for the full gradient at a centre.
-        centre: c. None takes the position at the start of the chain.
+        centre: c, of the position's form and shapes. None takes the position at the start of the chain.
         refresh_every: Batches after which the centre moves to the current position, which costs a pass over
             the data; None keeps it.
         noise_variance: V, as for `Minibatch`; a Fisher estimate is that of the differences.
@@ -77,7 +77,7 @@ class ControlVariate(LikelihoodEstimator):
         manifold: Where the tangent spaces of a Fisher estimate are; samplers set it with `on`.
 
     Raises:
-        ValueError: An argument is outside its range.
+        ValueError: An argument is outside its range; in `init`, the centre has not the position's shape.
     """
 
     data: PyTree
@@ -119,7 +119,7 @@ class ControlVariate(LikelihoodEstimator):
     def init(self, key: RandomKey, position: Position) -> ControlVariateState:
         """The state with the full gradient at the first centre: one pass over the data."""
         del key
-        centre = position if self.centre is None else self.centre
+        centre = position if self.centre is None else _like(self.centre, position)
         check_given_variance(self.variance, position, self.manifold)
         variance = initial_variance(self.variance, position) if self._stores_variance else None
         return ControlVariateState(centre, self._full_gradient(centre), variance, jnp.zeros((), jnp.int32))
@@ -197,3 +197,15 @@ class ControlVariate(LikelihoodEstimator):
         if size % chunk:
             total = _tree.add(total, gradient(jax.tree.map(lambda a: a[size - size % chunk :], self.data)))
         return total
+
+
+def _like(centre: Position, position: Position) -> Position:
+    """The centre; ValueError unless it has the form and the shapes of the position."""
+    # A centre that is only broadcast has the sum of all numbers' gradients as each number's own.
+    forms = [(jax.tree.structure(x), [leaf.shape for leaf in jax.tree.leaves(x)]) for x in (centre, position)]
+    if forms[0] != forms[1]:
+        raise ValueError(
+            f"centre has shape {_tree.shapes(centre)}: must be that of the position,"
+            f" {_tree.shapes(position)}; give one position, such as find_mode returns, or None"
+        )
+    return centre

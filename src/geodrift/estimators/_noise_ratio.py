@@ -34,7 +34,8 @@ def noise_ratio(
         chunk_size: Data in one piece of the pass; bounds its memory.
 
     Raises:
-        ValueError: The estimator has no likelihood, or the number of data is not the estimator's.
+        ValueError: The estimator has no likelihood, the number of data is not the estimator's, or their
+            gradients are all alike.
     """
     if isinstance(estimator, Full):
         return 0.0
@@ -50,6 +51,8 @@ def noise_ratio(
         reduced, gradients = _terms(estimator, state, position, rows, jnp.asarray(index))
         noise.add(np.asarray(reduced, float))
         plain.add(np.asarray(gradients, float))
+    if plain.total <= 0:
+        raise ValueError("data: the gradients of all rows are alike: a plain minibatch has no noise either")
     return noise.total / plain.total
 
 

@@ -10,18 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from geodrift._errors import is_concrete
 from geodrift._tree import as_float_arrays, shared_by_chains
-from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared
-from geodrift._whole import as_whole, is_whole
+from geodrift._types import Batch, Count, Position, RandomKey, Scalar, Shared, Tangent
+from geodrift._whole import as_whole
 from geodrift.estimators import Full, Rows
 from geodrift.estimators._tempered import tempered
 from geodrift.manifolds import Manifold
 from geodrift.samplers._base import Sampler, StepInfo
 from geodrift.samplers._in_coordinates import moving_state
 from geodrift.samplers._penalty import EnergyNoise, estimated_noise, noise_warnings, penalty, too_noisy
-from geodrift.samplers._sgfs import SGFS
-from geodrift.schedules import Automatic
+from geodrift.samplers._pending_kicks import pending_kicks, pending_share, with_changed_kicks
+from geodrift.samplers._replica_checks import check_replicas
 
 
 class ReplicaExchangeState(NamedTuple):
@@ -46,6 +45,8 @@ class ReplicaExchange(Sampler):
     detailed balance exactly (Ceperley & Dewing, 1999); in Deng et al. (2020) :math:`\sigma^2` is :math:`2
     \mathrm{Var}(E)`. To an estimated variance belong their two further terms, :math:`s^4 / (4 (B + 1)) + s^6
     / (3 (B + 1) (B + 3))`. One minibatch gives the energies; each replica moves on others of its own.
+    Where steps end half a kick after the point at which velocities have their law (``"BAOAB"``, ``"OBABO"``,
+    ``"chen"``), an exchange gives them that half from the new temperature, at the cost of a gradient.
 
     Args:
         sampler: The Markov kernel, with its step size and the unit of that; the same for every replica.
@@ -81,42 +82,7 @@ class ReplicaExchange(Sampler):
     all_data: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
-        t = self.temperatures
-        if t.ndim != 1 or t.shape[0] < 2:
-            raise ValueError(f"temperatures has shape {t.shape}: must be a list of 2 or more")
-        if is_concrete(t) and not (t[0] == 1 and jnp.all(jnp.diff(t) > 0)):
-            raise ValueError(f"temperatures = {t}: must begin with 1 and increase")
-        if not is_whole(self.swap_every, 1):
-            raise ValueError(f"swap_every = {self.swap_every!r}: must be a whole number of steps, 1 or more")
-        if isinstance(self.difference_variance, str) and self.difference_variance != "sample":
-            raise ValueError(
-                f"difference_variance = {self.difference_variance!r}: must be a number, 'sample' or None"
-            )
-        given = self.difference_variance
-        if isinstance(given, Array) and is_concrete(given) and not bool(given >= 0):
-            raise ValueError(f"difference_variance = {given}: must be 0 or more: it is a variance")
-        if isinstance(getattr(self.sampler, "step_size", None), Automatic):
-            raise ValueError(
-                "step_size = None: no step size is found for replicas; give the sampler a number, such as"
-                " that of geodrift.tuning.tune(...) at temperature 1"
-            )
-        if isinstance(self.sampler, SGFS):
-            raise ValueError(
-                "sampler = SGFS: its noise is that of each datum's gradient at temperature 1, and it has no"
-                " other temperatures; give SGLD, SGHMC or GMC"
-            )
-        if isinstance(self.estimator, Full):
-            return
-        if not hasattr(self.estimator, "log_likelihood"):
-            raise ValueError(
-                f"estimator = {type(self.estimator).__name__}: an exchange needs energies, and this has no"
-                " values; give Full, Minibatch or ControlVariate"
-            )
-        if self.difference_variance is None and not self.all_data:
-            raise ValueError(
-                "difference_variance = None: the energies of minibatches are noisy, and an exchange that does"
-                " not know by how much is biased; give 'sample' or the variance"
-            )
+        check_replicas(self)
 
     @property
     def estimator(self) -> Any:
@@ -163,10 +129,15 @@ class ReplicaExchange(Sampler):
         axes = _axes(state.replicas)
         move = jax.vmap(lambda k, t, s, b: self._at(t).step(k, s, b), (0, 0, axes, rows_axis), (axes, 0))
         replicas, infos = move(keys, t, state.replicas, rows)
-        due = (state.count + 1) % self.swap_every == 0
+        due, attempt = (state.count + 1) % self.swap_every == 0, state.count // self.swap_every
+
+        def exchanged() -> tuple[Any, Scalar, Count]:
+            kicks = self._pending_kicks(key_swap, state.replicas, replicas, rows, rows_axis)
+            return self._exchange(key_swap, replicas, energy_rows, attempt, kicks)
+
         replicas, acceptance, noisy = jax.lax.cond(
             due,
-            lambda: self._exchange(key_swap, replicas, energy_rows, state.count // self.swap_every),
+            exchanged,
             lambda: (replicas, jnp.full((), jnp.nan, t.dtype), jnp.zeros((), jnp.int32)),
         )
         info = jax.tree.map(lambda x: x[0], infos)
@@ -181,9 +152,13 @@ class ReplicaExchange(Sampler):
         return noise_warnings(float(np.mean(state.noisy)) / max(pairs, 1))
 
     def _exchange(
-        self, key: RandomKey, replicas: Any, rows: Batch, attempt: Count
+        self, key: RandomKey, replicas: Any, rows: Batch, attempt: Count, kicks: Tangent | None = None
     ) -> tuple[Any, Scalar, Count]:
-        """The replicas after attempt number ``attempt``, the mean probability, and the pairs too noisy."""
+        """The replicas after attempt number ``attempt``, the mean probability, and the pairs too noisy.
+
+        ``kicks`` are what velocities have of the step that comes, at temperature 1; None where they have
+        nothing.
+        """
         index = jnp.arange(len(self.temperatures))
         partner = jnp.where((index + attempt) % 2 == 0, index + 1, index - 1)
         alone = (partner < 0) | (partner >= index.size)
@@ -204,9 +179,23 @@ class ReplicaExchange(Sampler):
         if hasattr(at, "thermostat"):
             # A thermostat's law depends on the temperature, through the gradient noise, not on the position.
             moved = eqx.tree_at(lambda s: moving_state(s).thermostat, moved, at.thermostat)
+        if kicks is not None:
+            moved = with_changed_kicks(moved, jax.tree.map(lambda x: x[source], kicks), beta - beta[source])
         retarget = jax.vmap(lambda t, s: self._at(t).retarget(s), (0, axes), axes)
         mean = jnp.nanmean(jnp.where(alone, jnp.nan, probability))
         return retarget(self.temperatures, moved), mean, noisy
+
+    def _pending_kicks(
+        self, key: RandomKey, before: Any, after: Any, rows: Batch, rows_axis: int | None
+    ) -> Tangent | None:
+        """What the velocities of all replicas have of the step that comes, at temperature 1."""
+        if not pending_share(self.sampler):
+            return None
+        keys, axes = jax.random.split(key, len(self.temperatures)), _axes(after)
+        kicks = jax.vmap(
+            lambda k, b, a, r: pending_kicks(k, self.sampler, b, a, r), (0, axes, axes, rows_axis)
+        )
+        return kicks(keys, before, after, rows)
 
     def _differences(
         self, positions: Position, rows: Batch, partner: Int[Array, " replica"]

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from geodrift._types import Position, RandomKey
-from geodrift.estimators import Estimator, Full
+from geodrift.estimators import Full
 from geodrift.estimators._affine import Affine, Layout
 from geodrift.manifolds import Euclidean
 from geodrift.metrics import Metric
@@ -23,6 +23,7 @@ from geodrift.tuning._choice import Choice
 from geodrift.tuning._noise import NO_NOISE, Noise, measure_noise
 from geodrift.tuning._pilot import Frame, Pilot, run_pilot
 from geodrift.tuning._pilot_data import PilotData
+from geodrift.tuning._posterior_noise import has_posterior_noise
 from geodrift.tuning._whole_target import whole_target
 
 MOST_DIMENSIONS = 2048  # of which a matrix of all pairs is made
@@ -59,9 +60,12 @@ def measure_in_metric(
     pilot = run_pilot(key_pilot, lambda x: frame_in_metric(target, sampler.metric, x), initial)
     if not data.noisy:
         return pilot, (NO_NOISE, NO_NOISE)
+    at_start, before, at_end = (pilot.positions[i] for i in (0, -2, -1))
+    # At the end what an estimator keeps is of an earlier position, and a centre that stays that of the start.
+    kept = at_start if has_posterior_noise(sampler.estimator) else before
     noises = [
-        _noise_at(key_here, sampler, position, data)
-        for key_here, position in ((key_start, pilot.positions[0]), (key_end, pilot.positions[-1]))
+        _noise_at(key_here, sampler, position, earlier, data)
+        for key_here, position, earlier in ((key_start, at_start, at_start), (key_end, at_end, kept))
     ]
     return pilot, (noises[0], noises[1])
 
@@ -97,25 +101,37 @@ def frame_in_metric(target: Full, metric: Metric, position: Position) -> Frame:
     return Frame(target.in_coordinates(chart), Euclidean(size), jnp.zeros_like(chart.centre), (), None, chart)
 
 
-def _noise_at(key: RandomKey, sampler: Any, position: Position, data: PilotData) -> Noise:
-    """The gradient noise at a position, as a step there sees it."""
+def _noise_at(key: RandomKey, sampler: Any, position: Position, earlier: Position, data: PilotData) -> Noise:
+    """The gradient noise at a position, as a step there sees it, of an estimator with an earlier state."""
     if isinstance(sampler, SGRHMC):
         # Noise and friction reach the momentum through the same root of the metric, so that their ratio is
         # that of the position's own coordinates, and the choice's friction is that of the widest direction.
         estimator = sampler.estimator.on(sampler.manifold)
-        noise = measure_noise(key, estimator, sampler.manifold, position, estimator.init(key, position), data)
+        noise = measure_noise(key, estimator, sampler.manifold, position, estimator.init(key, earlier), data)
         return noise.times(float(_eigenvalues(sampler.metric, position)[-1]))
-    return noise_in_metric(key, sampler.estimator, sampler.metric, position, data)
+    return noise_in_metric(key, sampler.estimator, sampler.metric, position, earlier, data)
 
 
 def noise_in_metric(
-    key: RandomKey, estimator: Estimator, metric: Metric, position: Position, data: PilotData
+    key: RandomKey, estimator: Any, metric: Metric, position: Position, earlier: Position, data: PilotData
 ) -> Noise:
-    """The gradient noise at a position, in coordinates there in which the metric is 1."""
+    """The gradient noise at a position, in coordinates there in which the metric is 1.
+
+    Args:
+        key: Random key.
+        estimator: Of positions.
+        metric: G.
+        position: Where to measure.
+        earlier: Where the estimator's state is made.
+        data: The data and how the run draws batches.
+    """
     chart = chart_at(metric, position)
     flat, origin = Euclidean(chart.layout.size), jnp.zeros_like(chart.centre)
+    if getattr(estimator, "centre", position) is None:
+        estimator = estimator._replace(centre=earlier)
     estimator = estimator.in_coordinates(chart).on(flat)
-    return measure_noise(key, estimator, flat, origin, estimator.init(key, origin), data)
+    state = estimator.init(key, chart.coordinates(earlier))
+    return measure_noise(key, estimator, flat, origin, state, data)
 
 
 def _eigenvalues(metric: Metric, position: Position) -> Float[np.ndarray, " d"]:

@@ -106,9 +106,10 @@ class RunNoise:
         """By single batches, of some positions the largest."""
         flat = Euclidean(scales.affine.layout.size)
         estimator, noises = self.estimator.in_coordinates(scales.affine).on(flat), []
+        places = jnp.asarray(scales.coordinates[: MEASURED + 1], scales.affine.centre.dtype)
         for number in range(MEASURED):
-            key_here = jax.random.fold_in(self.key, number)
-            y = jnp.asarray(scales.coordinates[number], scales.affine.centre.dtype)
-            state = estimator.init(key_here, y)
+            key_here, y = jax.random.fold_in(self.key, number), places[number]
+            # During a run what an estimator keeps is of earlier positions: of this one it has no noise.
+            state = estimator.init(key_here, places[(number + 1) % len(places)])
             noises.append(measure_noise(key_here, estimator, flat, y, state, self.data))
         return Noise(*np.max(noises, axis=0).tolist())
