@@ -511,3 +511,18 @@ def test_a_byte_order_mark_is_no_part_of_a_field_whatever_utf_8_is_called(geodri
     for number, name in enumerate(("utf_8", "U8", "utf-8")):
         typed = ("--encoding", name, "--min-df=1", "--max-df=1.0")
         assert geodrift_cli("corpus", source, "--out", tmp_path / f"c{number}", *typed)[0] == 0
+
+
+def test_documents_without_a_word_lead_no_topic(geodrift_cli, tmp_path):
+    """Their weights are those of the prior: of a topic with a large alpha they had most."""
+    records = [*texts(30, 0), *({"text": "", "id": f"e{i}"} for i in range(4))]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    priors = ["--topics=3", "--doc-topic-prior=0.1,0.1,9", "--steps=40", "--chains=1", "--min-df=1"]
+    made = geodrift_cli("fit", "lda", tmp_path / "in.jsonl", "--run", tmp_path / "run", *priors)
+    assert made[0] == 0, made
+    told = json.loads(geodrift_cli("documents", tmp_path / "run", "--json", "--top", 40)[1])["documents"]
+    assert [len(part["documents"]) for part in told] == [30, 30, 30]
+    assert {found["id"][0] for part in told for found in part["documents"]} == {"d"}
+    documents = geodrift.models.report(tmp_path / "run").documents
+    assert documents.mean[:30].max(axis=0).min() < documents.mean[30:].max(axis=0).max()
+    assert all(max(documents.leading(topic, 34)) < 30 for topic in range(3))

@@ -1,6 +1,7 @@
 """Faults of one of several processes at random times: all end, one line says why, and no bit is lost."""
 
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -125,3 +126,15 @@ def test_processes_that_do_not_go_together(fault, seed, corpus, tmp_path):
         assert status in (1, 75), said
         assert said.count("error:") == 1, said
     assert not run.exists()
+
+
+def test_a_process_that_finds_another_run_at_its_path_is_told(corpus, alone, tmp_path):
+    """It had other counts than process 0, which was put down to its processor."""
+    other = shutil.copytree(alone, tmp_path / "other")
+    fit, where = ["fit", "lda", corpus, *SETTINGS, "--steps", STEPS], placed(2)
+    runs = [tmp_path / "run", other]
+    lines = [[*fit, "--run", run, *where, "--process-id", rank] for rank, run in enumerate(runs)]
+    for status, said in apart(lines):
+        assert status == 1, said
+        assert "error: process 1 has run" in said, said
+        assert "all processes need the same" in said

@@ -1,6 +1,7 @@
 """Which chains found which component, intervals that hold for the next chain, and the verdict."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -293,6 +294,19 @@ def test_one_chain_is_not_compared_with_others():
     assert "log joint" not in still
     rising = str(verdict_of(agreed, numbers(*(level + np.arange(25))), "topic"))
     assert "Not at rest: in 1 of 1 chains the log joint is still on its way" in rising
+
+
+def test_components_that_are_no_probabilities_are_refused():
+    """Of rates with a mean of 5 every interval was [1, 1]."""
+    with pytest.raises(ValueError, match="of sum 1, or unit vectors: the squared length of a direction is 5"):
+        agreement(iter(5.0 * chains_of([topics(1, 4)] * 2)), np.sqrt)
+
+
+def test_a_verdict_of_one_chain_is_json():
+    agreed = agreement(iter(chains_of([topics(1, 4)])), np.sqrt)
+    level = np.random.default_rng(0).standard_normal((1, 25))
+    told = verdict_of(agreed, numbers(*level), "topic").to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False))["quantities"]["log_joint"]["rhat"] is None
 
 
 def test_of_few_draws_no_interval_holds():

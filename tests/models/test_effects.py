@@ -99,6 +99,14 @@ def test_groups_are_values_or_spans():
     assert days.centres == pytest.approx([2020.0, 2021.5, 2022.0], abs=0.01)
 
 
+def test_a_number_is_one_group_however_it_is_written():
+    found = groups_of([1, 1.0, "1.00", 2.0, 2], "g")
+    assert (found.names, found.of.tolist(), found.centres.tolist()) == (["1", "2.0"], [0, 0, 0, 1, 1], [1, 2])
+    with pytest.raises(InputError, match="makes one group"):
+        groups_of([1, 1.0], "g")
+    assert groups_of(["2019-06", "2019-06-15"], "month").names == ["2019-06", "2019-06-15"]
+
+
 def test_months_and_days_of_eight_digits_are_dates():
     middles = groups_of(["2023-07-02T12:00", "2024-07-02"], "day")
     assert middles.centres.tolist() == [2023.5, 2024.5]

@@ -60,3 +60,8 @@ def test_counts_that_are_all_zero_are_refused():
 def test_a_share_is_any_number_below_one_and_no_truth_value():
     assert all(Share().holds(value) for value in (0, 0.5, np.float32(0.5), np.int64(0)))
     assert not any(Share().holds(value) for value in (False, True, 1.0, np.float32(1.0), float("nan"), "0.5"))
+
+
+def test_numbers_that_are_an_array_of_no_dimension_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"doc_topic_prior must be a number .*, got array\(0.1\)"):
+        gd.models.LatentDirichletAllocation(2, doc_topic_prior=np.array(0.1)).fit(np.eye(5, dtype=int))

@@ -16,7 +16,7 @@ from geodrift.cli._files import typed
 from geodrift.cli._processes import Processes
 from geodrift.cli._starting import Start, topics_to_begin_at
 from geodrift.data import Corpus, InputError, VectorSource, describe
-from geodrift.distributed import Team
+from geodrift.distributed import Team, agree
 from geodrift.driver import FitResult, Length, Run
 from geodrift.driver._progress import shown_as_text
 from geodrift.files import in_units, nearest_directory, refuse_existing
@@ -73,7 +73,9 @@ def start(
         told = config | {"length": length._asdict(), "start": [str(each) for each in begin]}
         with _sharing.together(processes, **told) as team:
             _sharing.first_makes(team, lambda: _make_shared(model, load(), path, config, length, begin))
-            return _fit_together(team, Run.open(path), length)
+            run = Run.open(path)
+            agree(team, run=run.config["id"])  # another run may stand at the path of another machine
+            return _fit_together(team, run, length)
     refuse_existing(path)
     refuse_within_corpus(path)
     if processes.processes is not None:

@@ -71,6 +71,7 @@ class Documents(NamedTuple):
         ids: What the source of each calls it; None where nobody has said.
         fields: What else is told of each, such as a date or a group, by name.
         texts: The beginnings of the texts of some documents, by the place in ``numbers``.
+        silent: Places of documents without a word, whose weights are those of the prior: they lead nothing.
     """
 
     numbers: Int[np.ndarray, " D"]
@@ -84,11 +85,13 @@ class Documents(NamedTuple):
     ids: list[str] | None = None
     fields: Mapping[str, list[Any]] = MappingProxyType({})
     texts: Mapping[int, str] = MappingProxyType({})
+    silent: frozenset[int] = frozenset()
 
     def leading(self, component: int, number: int) -> list[int]:
-        """Places of the documents that have most of a component, those that have any."""
-        order = np.argsort(-self.mean[:, component], kind="stable")[:number]
-        return [int(place) for place in order if self.mean[place, component] > 0]
+        """Places of the documents that have most of a component, those that have a word and any of it."""
+        order = np.argsort(-self.mean[:, component], kind="stable")[: number + len(self.silent)].tolist()
+        told = [place for place in order if place not in self.silent]
+        return [place for place in told[:number] if self.mean[place, component] > 0]
 
     def told(self, place: int) -> str:
         """Whether a document's leading component is "certain", "a tie", or has no interval to say so."""

@@ -29,6 +29,7 @@ from geodrift.models.kit._relations import Relation, relations_of
 
 LEAST_COSINE = 0.8  # below it components are not called the same, however unlike all others are
 CHANCE = 0.05
+LENGTHS_WITHIN = 1e-2  # of 1, the squared lengths of directions
 SHARED_BY = 0.75  # of the chains: a component that as many have found is shared
 
 
@@ -79,6 +80,9 @@ def agreement(
     Args:
         draws: Components of each chain, in any order in each draw; one chain is held at a time.
         directions: Function from the components of one draw to their directions.
+
+    Raises:
+        ValueError: Directions are not of unit length.
     """
     # The products are small: several threads, which wait for each other, would take ten times as long where
     # other processes work.
@@ -89,6 +93,7 @@ def agreement(
 def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directions) -> Agreement:
     of_chains, of_means = [], []
     for chain in draws:
+        _check_lengths(directions(chain[-1]))
         of_chains.append(common_order(chain, directions))
         of_means.append(mean_directions(chain, of_chains[-1], directions))
         del chain  # or it would be held while the next one is read
@@ -113,6 +118,17 @@ def _agreement(draws: Iterable[Float[np.ndarray, "N K V"]], directions: Directio
     lonely = np.flatnonzero(found.sum(axis=0) < least_chains(len(found)))
     relations = relations_of(means, cosines, found, represents, lonely, threshold, directions)
     return Agreement(orders, of_places, threshold, float((unlike > threshold).mean()), relations)
+
+
+def _check_lengths(directions: Float[np.ndarray, "K V"]) -> None:
+    """Refuse components of another length: cosines, and intervals of weights, would be of no meaning."""
+    squares = (directions.astype(np.float64) ** 2).sum(axis=1)
+    off = np.abs(squares - 1.0)
+    if not off.max() < LENGTHS_WITHIN:
+        raise ValueError(
+            "components must be probabilities, of sum 1, or unit vectors: the squared length of a direction"
+            f" is {squares[off.argmax()]:.4g}; compare shares of the sum, and store the sums beside them"
+        )
 
 
 def aligned(

@@ -10,7 +10,6 @@ from geodrift._whole import is_whole
 
 
 @runtime_checkable
-@runtime_checkable
 class Allowed(Protocol):
     """The values that a setting may have.
 
@@ -175,7 +174,8 @@ class Numbers:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is a number or numbers."""
-        values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+        several = (isinstance(value, Sequence) and not isinstance(value, str)) or np.ndim(value) > 0
+        values = value if several else [value]
         return all(isinstance(x, int | float | np.number) and not isinstance(x, bool) for x in values)
 
     def read(self, typed: Any) -> Any:

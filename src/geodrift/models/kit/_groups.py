@@ -80,10 +80,17 @@ def groups_of(values: list[Any], field: str, bins: int | None = None) -> Groups:
     if numbers is not None and (bins is not None or different > MOST_VALUES):
         names, inner = _spans(numbers, told, bins or 8)
     else:
-        keys = np.zeros(len(told)) if numbers is None else numbers
-        ordered = sorted(set(zip(keys.tolist(), map(str, told), strict=True)))
-        order = {name: place for place, (_, name) in enumerate(ordered)}
-        names, inner = list(order), np.array([order[str(value)] for value in told], int)
+        texts = list(map(str, told))
+        keys = [(0.0, text) for text in texts]
+        if numbers is not None:
+            # 1 and 1.0 are one number, and one group; a month and its middle are two.
+            keys = [
+                (number, "" if _plain_number(value) is not None else text)
+                for number, value, text in zip(numbers.tolist(), told, texts, strict=True)
+            ]
+        named = dict(zip(reversed(keys), reversed(texts), strict=True))
+        order = {key: place for place, key in enumerate(sorted(named))}
+        names, inner = [named[key] for key in order], np.array([order[key] for key in keys], int)
     if not 2 <= len(names) <= MOST_GROUPS:
         shown = [repr(value) for value, _ in Counter(map(str, told)).most_common(5)]
         common = ", ".join(shown + ["..."] * (different > len(shown))) or "none"

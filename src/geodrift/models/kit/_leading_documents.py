@@ -31,6 +31,8 @@ def leading_documents(
 ) -> list[dict[str, Any]]:
     """For each component its words, and the documents with most of it by posterior mean, in order.
 
+    Documents without a word, whose weights are those of the prior, are left out.
+
     Args:
         run: The run.
         model: Its model.
@@ -51,8 +53,11 @@ def leading_documents(
     kept: _Numbered | None = None
     done = 0
     for some, weights in weight_blocks(run, model, corpus, numbers, seed=seed, fitted=True):
-        kept = _leading(kept, (some, weights), top)
         done += len(some)
+        if isinstance(corpus, Corpus):
+            told = np.diff(corpus.rows(some).indptr) > 0
+            some, weights = some[told], {name: values[told] for name, values in weights.items()}
+        kept = _leading(kept, (some, weights), top)
         progress(done, len(numbers), "weighing documents")
     return [] if kept is None else [_told(part, *kept, corpus, top, title, model) for part in parts]
 

@@ -48,6 +48,7 @@ def weighed_documents(
     counts = counts.copy()  # a word may stand twice in a row, and as a stored 0
     counts.sum_duplicates()
     counts.eliminate_zeros()
+    found = found._replace(silent=frozenset(np.flatnonzero(np.diff(counts.indptr) == 0).tolist()))
     leading = sorted({at for k in range(found.mean.shape[1]) for at in found.leading(k, LEADING)})
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     rare = np.log((1 + counts.shape[0]) / (1 + frequencies))

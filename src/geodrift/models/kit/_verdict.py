@@ -42,7 +42,8 @@ class Verdict:
         chance: The share of different components of one chain that exceed it.
         relations: Components that are not shared and that other chains have in two, or as part of one.
         quantities: Of each number that no order of the components changes: the chains' means, ``draws`` of
-            each, ``rhat``, the ``chance`` that so few draws may make of it where they have one law, ``ess``,
+            each, ``rhat`` (NaN of one chain), the ``chance`` that so few draws may make of it where they have
+            one law, ``ess``,
             and how many chains were ``moving``: the two halves of their draws lie apart.
         start: What the chains began at, where that was given: ``from`` where, in how many ``sets``.
         draws: Of all chains; None: not known.
@@ -73,10 +74,11 @@ class Verdict:
         return name in self.quantities and _differs(self.quantities[name])
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON: an R-hat that is no number, such as that of one chain, is None."""
         relations = [relation._asdict() for relation in self.relations]
+        quantities = {name: told | {"rhat": _finite(told["rhat"])} for name, told in self.quantities.items()}
         more = {"relations": relations, "shared": self.shared, "at_rest": self.at_rest}
-        return dataclasses.asdict(self) | more
+        return dataclasses.asdict(self) | more | {"quantities": quantities}
 
     def __str__(self) -> str:
         return "\n".join(self._of_draws() + self._of_components() + self._of_start() + self._of_quantities())
@@ -175,6 +177,10 @@ def _differs(told: dict[str, Any]) -> bool:
     if told["rhat"] is None or told["rhat"] <= SAME:
         return False
     return told["rhat"] > told["chance"] or told["moving"] > 0
+
+
+def _finite(rhat: float | None) -> float | None:
+    return rhat if rhat is not None and np.isfinite(rhat) else None
 
 
 def _shown(rhat: float) -> str:
