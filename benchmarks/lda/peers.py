@@ -1,6 +1,6 @@
 """Held-out perplexity by seconds of training of geodrift, tomotopy, scikit-learn and gensim, on two cores.
 
-    python benchmarks/lda/peers.py --data FOLDER --json results/lda-peers.json     # an hour of two idle cores
+    python benchmarks/lda/peers.py --data FOLDER --json benchmarks/results/lda-peers.json  # an hour of two cores
 
 FOLDER holds a folder for each corpus, with train-counts.npz and test-counts.npz (scipy, documents x words).
 Each run is a process of its own, one at a time, seeds outermost; all have the prior alpha = 0.1, eta = 0.01

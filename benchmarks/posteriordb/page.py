@@ -1,6 +1,6 @@
 """The page of `beside.py` and `warm_up.py`: correctness, effective draws a processor second, and the warm-up.
 
-    python benchmarks/posteriordb/page.py BESIDE.json WARM_UP.json docs/reference/posteriordb.md
+python benchmarks/posteriordb/page.py BESIDE.json WARM_UP.json docs/reference/posteriordb.md
 """
 
 import argparse
