@@ -25,8 +25,8 @@ def test_names_that_a_script_imports_exist(script):
 
 
 def commands(text):
-    """The calls of scripts in a text: the script's path, and the options that are typed, also optional ones."""
-    for call in re.findall(r"python ((?:benchmarks|reproductions)/.*(?:\n +\[.*|\\\n.*)*)", text):
+    """The calls of scripts in a text: the script's path, and the options, also those in brackets."""
+    for call in re.findall(r"python ((?:benchmarks|reproductions)/\S+\.py.*(?:\n +\[.*|\\\n.*)*)", text):
         yield call.split()[0].rstrip("`"), re.findall(r"(?<![\w-])--[a-z][\w-]*", call.partition("#")[0])
 
 
