@@ -100,9 +100,7 @@ def _documents(
                 f"{what}s must have one {what} for each of the {number} documents, got {len(given)}"
             )
     beginnings = [] if texts is None else [str(text)[:BEGINNING] for text in texts]
-    return weighed_documents(
-        np.arange(number), titles, counts, weights, vocabulary, number, others, beginnings
-    )
+    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, None, others, beginnings)
 
 
 def _named_rows(documents: Any) -> list[str] | None:
