@@ -5,7 +5,7 @@ document completion, 10% of each test document's tokens held out; the one-state 
 given the assignments, the others ten stored draws. The clock is training alone: it stands still while a state
 is scored, and start-up and compilation are before it.
 
-    python benchmarks/lda/bars.py --data FOLDER --json results/lda-bars.json
+    python benchmarks/lda/bars.py --data FOLDER --json benchmarks/results/lda-bars.json
 
 FOLDER holds a folder for each corpus, with train-counts.npz and test-counts.npz (scipy, documents x words).
 With `--clock processor` the bars' seconds are processor seconds over the number of threads, which another

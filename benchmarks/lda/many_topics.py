@@ -1,6 +1,6 @@
 """What a token costs as the number of topics grows, and perplexity by processor seconds, beside tomotopy.
 
-    python benchmarks/lda/many_topics.py --data FOLDER --json results/lda-many-topics.json
+    python benchmarks/lda/many_topics.py --data FOLDER --json benchmarks/results/lda-many-topics.json
 
 FOLDER has train-counts.npz and test-counts.npz. All run on one thread with alpha = 50 / K, eta = .01, and the
 same documents, ``--documents`` of them at random. ``table`` and ``lists`` are the two forms of our counts

@@ -1,11 +1,12 @@
 """Held-out perplexity by seconds of training of geodrift, tomotopy, scikit-learn and gensim, on two cores.
 
-    python benchmarks/lda/peers.py --data FOLDER --json results/lda-peers.json     # an hour of two idle cores
+    python benchmarks/lda/peers.py --data FOLDER --json benchmarks/results/lda-peers.json
 
 FOLDER holds a folder for each corpus, with train-counts.npz and test-counts.npz (scipy, documents x words).
-Each run is a process of its own, one at a time, seeds outermost; all have the prior alpha = 0.1, eta = 0.01
-and the same two cores. The clock is of training alone (`contestants.py` says what that is) and all states are
-scored after it by `completion_perplexity`, on the same held-out tenth of each test document's tokens.
+An hour of two idle cores: each run is a process of its own, one at a time, seeds outermost; all have the
+prior alpha = 0.1, eta = 0.01 and the same two cores. The clock is of training alone (`contestants.py` says
+what that is) and all states are scored after it by `completion_perplexity`, on the same held-out tenth of
+each test document's tokens.
 
 The runs that are in the JSON file already are not run again, so that a comparison can be made in pieces:
 `--corpora`, `--contestants` and `--seeds` choose some. Beside the file a picture of the same name is drawn. A

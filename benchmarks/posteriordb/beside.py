@@ -39,7 +39,10 @@ def ours(posterior, seed, minibatch):
 
 
 def nuts(posterior):
-    """NumPyro's NUTS, as a function of a seed."""
+    """NumPyro's NUTS, as a function of a seed.
+
+    Compiled as a whole: `MCMC.run` by itself compiles again in every call, the second one too.
+    """
     import numpyro
     from numpyro.distributions import ImproperUniform, constraints
     from numpyro.infer import MCMC, NUTS
@@ -48,13 +51,16 @@ def nuts(posterior):
         x = numpyro.sample("x", ImproperUniform(constraints.real_vector, (), (posterior.dim,)))
         numpyro.factor("density", posterior.log_density(x))
 
-    mcmc = MCMC(NUTS(model), num_warmup=WARM_UP, num_samples=DRAWS, num_chains=CHAINS,
-                chain_method="vectorized", progress_bar=False)  # fmt: skip
+    @jax.jit
+    def sample(key, start):
+        mcmc = MCMC(NUTS(model), num_warmup=WARM_UP, num_samples=DRAWS, num_chains=CHAINS,
+                    chain_method="vectorized", progress_bar=False)  # fmt: skip
+        mcmc.run(key, init_params={"x": start})
+        return mcmc.get_samples(group_by_chain=True)["x"]
 
     def run(seed):
         start = starts(jax.random.key(seed + 1000), posterior.dim)
-        mcmc.run(jax.random.PRNGKey(seed), init_params={"x": start})
-        return mcmc.get_samples(group_by_chain=True)["x"]
+        return sample(jax.random.PRNGKey(seed), start)
 
     return run
 

@@ -1,6 +1,6 @@
 """How long a von Mises-Fisher mixture takes to its resting score: 100,000 vectors, 80 clusters.
 
-    python benchmarks/vmf/speed.py OUT.json [--vectors VECTORS.npy] [--passes 20] [--kappa 60] [--threads 1]
+    python benchmarks/vmf/speed.py OUT.json [--vectors VECTORS.npy] [--passes 20] [--kappa 60]
 
 With --labels LABELS.npy, whole numbers, NMI with them, and beside it that of spherical k-means from one start
 (`peers.py`), scikit-learn's KMeans and, with diagonal covariances, its GaussianMixture and
@@ -14,18 +14,22 @@ half of that half's mean.
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 
-import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.metrics import normalized_mutual_info_score
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[name] = "1"
 
-from geodrift.distributions._host_sample import host_sample
-from geodrift.models.von_mises_fisher_mixture import Settings
-from geodrift.models.von_mises_fisher_mixture._chain import Chain
-from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of
+import numpy as np  # noqa: E402
+from sklearn.cluster import KMeans  # noqa: E402
+from sklearn.metrics import normalized_mutual_info_score  # noqa: E402
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture  # noqa: E402
+
+from geodrift.distributions._host_sample import host_sample  # noqa: E402
+from geodrift.models.von_mises_fisher_mixture import Settings  # noqa: E402
+from geodrift.models.von_mises_fisher_mixture._chain import Chain  # noqa: E402
+from geodrift.models.von_mises_fisher_mixture._rows_of import rows_of  # noqa: E402
 
 
 def simulated(number, dim, clusters, kappa):

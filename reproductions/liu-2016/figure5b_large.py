@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--keep", type=Path, required=True, help="folder of the finished methods")
     parser.add_argument("--only", nargs="*", choices=COLOURS, help="run these methods")
-    parser.add_argument("--seconds", type=float, default=180.0, help="processor seconds of each method")
+    parser.add_argument("--seconds", type=float, default=120.0, help="processor seconds of each method")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     corpus, rows = read(arguments.data)

@@ -3,6 +3,8 @@
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 
 def as_whole(value: Any) -> Any:
     """A whole number as Python's; what is none as it is, to be refused by `is_whole`."""
@@ -12,6 +14,15 @@ def as_whole(value: Any) -> Any:
 def is_whole(value: Any, least: int) -> bool:
     """Whether it is a whole number of at least so much."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def shown_above(name: str, value: Any) -> bool:
+    """Whether an argument such as ``verbose``, a number or a truth value, asks for something to be shown.
+
+    Raises:
+        ValueError: It is neither, or below 0.
+    """
+    return bool(value) if isinstance(value, bool | np.bool_) else whole(name, value, 0) > 0
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

@@ -113,6 +113,7 @@ def test_verify_says_what_was_checked_and_what_cannot_be_repaired(geodrift_cli, 
     assert status == 1
     assert told.count("topics/c/0/0/0/0 is missing") == 2
     assert "cannot be repaired" in told
+    assert "so --repair can keep none: a new run of the same settings, seed and length" in told
     assert contents(copy) == before
 
 

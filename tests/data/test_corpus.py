@@ -346,6 +346,9 @@ def test_embeddings_are_not_told_as_tokens():
     told = next(describe(Corpus.from_matrix(np.array([[0.5, -1.25], [1.0, 3.5]]), signed=True)))
     assert told == "2 documents, 2 columns, 4 values"
     assert next(describe(Corpus.from_matrix(np.eye(2, dtype=int)))).endswith("2 words, 2 counts, 2 tokens")
+    # Of more than 32 bits.
+    told = next(describe(Corpus.from_matrix(np.array([[3_000_000_000, 1]]))))
+    assert told == "1 document, 2 words, 2 counts, 3,000,000,001 tokens"
 
 
 def test_values_of_any_block_tell_whether_a_corpus_holds_counts(monkeypatch, tmp_path):

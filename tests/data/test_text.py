@@ -151,7 +151,9 @@ def test_stop_words_and_given_words_are_in_normal_form(tmp_path):
     assert TextOptions(stop_words=(decomposed,)).analyzer()("größere Häuser") == ["häuser"]
     (tmp_path / "a.txt").write_text(f"größere {decomposed}", encoding="utf-8")
     sources = find_sources([tmp_path / "a.txt"])
-    corpus = build_corpus(sources, TextOptions(), vocabulary=[decomposed, "kleine"])
+    told = "1 of the 2 words of the vocabulary is in no document, such as 'kleine'"
+    with pytest.warns(UserWarning, match=told):
+        corpus = build_corpus(sources, TextOptions(), vocabulary=[decomposed, "kleine"])
     assert corpus.matrix().toarray().tolist() == [[2, 0]]
 
 

@@ -133,6 +133,17 @@ def test_a_lost_chunk_costs_the_draws_from_it_on(two_runs):
     assert repair(run) == []
 
 
+def test_of_a_run_whose_first_chunk_is_lost_no_repair_is_advised(two_runs, quiet):
+    run, _ = two_runs
+    flip_bit(run / "draws.zarr" / "posterior" / "topics" / "c" / "0" / "0" / "0" / "0", 300)
+    for call in (lambda: posterior(run), lambda: resumed(run, quiet)):
+        with pytest.raises(InputError, match="--repair can keep none: a new run of the same") as error:
+            call()
+        assert_told(error, run)
+    assert repair(run) == []
+    assert not survey(run).keeps_any
+
+
 def test_resume_says_what_is_good_and_writes_nothing(two_runs, quiet):
     run, _ = two_runs
     flip_bit(run / "draws.zarr" / "posterior" / "topics" / "c" / "0" / "1" / "0" / "0", 300)

@@ -99,6 +99,22 @@ def test_a_number_under_which_a_held_out_word_is_impossible_is_never_chosen(tmp_
         compared(scores[:1], tokens)
 
 
+@pytest.mark.parametrize("width", [40, 45, 52, 78, 120])
+def test_the_table_keeps_within_the_terminal(monkeypatch, width):
+    scores, tokens = simulated_scores(np.random.default_rng(0), (-1.0, -1.002, -3.0), documents=50)
+    others = {"perplexity": 12345.6, "shared": 7, "npmi": 0.123, "run": "run"}
+    compare = compared(scores, tokens)
+    rows = [{"topics": n} | others | row for n, row in zip((1, 20, 300), compare, strict=True)]
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = str(Ladder(rows, 1, 1, 4, 50, int(tokens.sum()))).split("\n")
+    assert max(map(len, lines)) <= width
+    assert "worse by" in lines[0]
+    shown = [name in lines[0] for name in ("shared", "NPMI", "score")]
+    assert shown == [width >= least for least in (45, 52, 78)]
+    assert lines[1].startswith(">      1    12,345.6")
+    assert "1 topic has the highest held-out" in " ".join(lines)
+
+
 def test_scores_by_chain_are_those_of_document_completion():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(12, 0.3), (2, 3, 4))

@@ -284,3 +284,17 @@ def test_the_table_of_scores_has_all_that_the_page_tells():
     (table,) = (table for table in tables(report) if table.name == "scores")
     assert table.columns == ["score", "value", "median", "low", "high"]
     assert table.rows == [["perplexity", 9.5, None, None, None], ["npmi", 0.4, 0.5, 0.25, None]]
+
+
+def test_one_component_is_told_in_the_singular():
+    text = synthetic(1, chains=1).html()
+    assert "1 topic by its size" in text
+    assert "1 topics" not in text
+
+
+def test_documents_that_were_given_are_not_said_to_be_fitted():
+    report = synthetic()
+    given = report.documents._replace(of=None)
+    text = dataclasses.replace(report, documents=given).html()
+    assert "40 documents given, with the posterior means" in text
+    assert "that were fitted" not in text

@@ -130,3 +130,17 @@ def test_an_unknown_paper_is_an_error(paper):
     outcome = check(paper.parent, "b-2001")
     assert outcome.returncode == 2
     assert "b-2001" in outcome.stderr
+
+
+def test_the_figure_of_densities_is_of_the_stored_draws():
+    """Figure S.5 of Ma, Chen and Fox shows the draws of Figure 2 left: it is made anew with them."""
+    results = Path(__file__).parents[2] / "reproductions" / "ma-2015" / "results"
+    draws, shown = (
+        json.loads((results / f"{name}.json").read_text())["measured"]
+        for name in ("figure2_left", "figureS5_densities")
+    )
+    for target, methods in shown.items():
+        for method, told in methods.items():
+            bins = draws[target][method]["30 thousandths"]["noise 0"]["bins"]
+            # 60 bins of 0.1 from -3 on.
+            assert sum(bins[25:35]) == pytest.approx(told["within_a_half_of_0"], rel=1e-4)

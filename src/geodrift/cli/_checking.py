@@ -24,6 +24,8 @@ def verify(
     """Say which files of a run or a corpus are not as they were written; exit status 1 if there are any."""
     from geodrift._errors import InputError
     from geodrift.cli import UsageError
+    from geodrift.driver import survey
+    from geodrift.driver._damage import NOTHING_KEPT
     from geodrift.models.kit import damage_of_corpus, damage_of_run, repair_run
 
     is_corpus = (path / "manifest.json").exists()
@@ -40,6 +42,8 @@ def verify(
         damage = damage_of_run(path)
         for found in damage:
             show(visible(f"cannot be repaired: {found}"))
+        if damage and not survey(path).keeps_any:
+            show(NOTHING_KEPT)
     if damage:
         raise typer.Exit(1)
     show(visible(f"{path}: every file is as it was written{_what_a_run_holds(path, is_corpus)}"))

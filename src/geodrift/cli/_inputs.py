@@ -18,7 +18,6 @@ from geodrift.data import (
     InputError,
     Source,
     TextOptions,
-    build_corpus,
     count_documents,
     count_into,
     counts_format,
@@ -29,9 +28,8 @@ from geodrift.data import (
     read_stop_words,
     read_vocabulary,
 )
-from geodrift.data._build import NO_IDS, Progress
+from geodrift.data._build import NO_IDS, Progress, built
 from geodrift.data._limits import default_words
-from geodrift.data._word_choice import not_found
 
 
 def load_corpus(
@@ -68,8 +66,8 @@ def load_corpus(
     words = None if vocab is None else read_vocabulary(vocab)
     sources, options = _sources(text, inputs), _tokeniser(text)
     with Waiting("reading text") as waiting:
-        corpus = build_corpus(sources, options, out, workers=workers, vocabulary=words, progress=waiting.at)
-    if words is not None and (missing := not_found(words, corpus.document_frequencies, options)):
+        corpus, missing = built(sources, options, out, workers, words, waiting.at)
+    if missing is not None:
         say(f"note: {missing}")
     _say_duplicates(corpus)
     return corpus
@@ -95,7 +93,7 @@ def load_documents(
         stored: The run's tokeniser settings; None when it was fitted to counts.
         scratch: An empty directory, in which counts may be kept while they are needed: a corpus is returned
             then wherever it can be. None: all counts are in memory.
-        progress: See `build_corpus`.
+        progress: See `geodrift.data.build_corpus`.
     """
     # The fields of what holds counts are chosen where the table is written.
     check_text_options(path, text._replace(fields=Text().fields), vocab)

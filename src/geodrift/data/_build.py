@@ -1,6 +1,7 @@
 """From text to counts: the text is split into words once, in as many processes as one likes."""
 
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -61,21 +62,43 @@ def build_corpus(
     Raises:
         InputError: `sources` are not those of `find_sources`, `path` exists, text cannot be read, no word is
             left, or no document has a field that is to be kept. Nothing is written then.
+        UserWarning: (a warning) Some words of the vocabulary are in no document.
     """
+    corpus, missing = built(sources, options, path, workers, vocabulary, progress)
+    if missing is not None:
+        warnings.warn(missing, UserWarning, stacklevel=2)
+    return corpus
+
+
+def built(
+    sources: Sequence[Source],
+    options: TextOptions,
+    path: str | Path | None,
+    workers: int | None,
+    vocabulary: Sequence[str] | None,
+    progress: Progress,
+) -> tuple[Corpus, str | None]:
+    """See `build_corpus`; and what is to be said of words given that no document has."""
     if isinstance(sources, (str, Path)) or not all(isinstance(source, Source) for source in sources):
         raise InputError(f"sources = {sources!r:.80}: must be what find_sources([path, ...]) returns")
     words = None
     if vocabulary is not None:
         words = check_vocabulary([options.normal(str(word)) for word in vocabulary], len(vocabulary))
     if path is None:
-        return _in_memory(sources, options, workers, words, progress)
+        corpus = _in_memory(sources, options, workers, words, progress)
+        return corpus, _missing(corpus, words, options)
     refuse_existing(Path(path))
     parts = [part for source in sources for part in parts_of(source)]
     plan = plan_of(parts, options, words)
     with new_directory(Path(path), goes_on=plan.fits) as folder:
         begin(plan, folder)
         _fill(folder, sources, parts, options, workers, words, progress)
-    return Corpus._written(Path(path))
+    corpus = Corpus._written(Path(path))
+    return corpus, _missing(corpus, words, options)
+
+
+def _missing(corpus: Corpus, words: list[str] | None, options: TextOptions) -> str | None:
+    return None if words is None else not_found(words, corpus.document_frequencies, options)
 
 
 def _fill(

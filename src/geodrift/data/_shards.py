@@ -98,8 +98,12 @@ class Shard:
 
     @property
     def holds_counts(self) -> bool:
-        """Whether the values are whole numbers: others are stored as such only where all are."""
-        return self._open()[2].dtype.kind == "i"
+        """Whether the values are whole numbers: they are stored as such where they fit into 32 bits."""
+        data = self._open()[2]
+        if data.dtype.kind == "i":
+            return True
+        blocks = (data[start : start + _FEW] for start in range(0, len(data), _FEW))
+        return all(np.array_equal(block, np.rint(block)) for block in blocks)
 
     def lengths(self) -> Int[np.ndarray, " D"]:
         """Number of stored counts of each row."""

@@ -21,12 +21,14 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         where: What it is called in error messages.
 
     Raises:
-        InputError: An index lies outside the shape, the arrays do not fit together, or entries are hidden.
+        InputError: An index lies outside the shape, the arrays do not fit together, entries are hidden, or
+            there are not two dimensions.
     """
     if not sp.issparse(matrix):
-        return sp.csr_matrix(of_scipy(np.asarray(csr_or_dense(matrix, where))))
-    if matrix.ndim != 2:
-        raise InputError(f"{where} has {matrix.ndim} dimensions, documents by words are 2")
+        dense = np.asarray(csr_or_dense(matrix, where))
+        _refuse_dimensions(dense.ndim, where)
+        return sp.csr_matrix(of_scipy(dense))
+    _refuse_dimensions(matrix.ndim, where)
     if matrix.format == "dia":
         matrix = _diagonals(matrix, where)
     if matrix.format == "coo":
@@ -41,6 +43,12 @@ def as_csr(matrix: Any, where: str = "the matrix") -> sp.csr_matrix:
         # Lists and dictionaries of Python's, which their own conversion does not follow out of bounds.
         _check_compressed(rows, where)
     return rows
+
+
+def _refuse_dimensions(number: int, where: str) -> None:
+    if number != 2:
+        told = f"{where} has {number} dimension{'' if number == 1 else 's'}, documents by words are 2"
+        raise InputError(f"{told}: one document is a matrix of one row" if number == 1 else told)
 
 
 def csr_or_dense(matrix: Any, where: str = "the matrix") -> Any:

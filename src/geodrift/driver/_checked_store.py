@@ -12,7 +12,7 @@ from jaxtyping import UInt8
 from numcodecs.zstd import Zstd
 from zarr.abc.store import Store
 
-from geodrift.driver._damage import CHANGED, MISSING, damaged
+from geodrift.driver._damage import CHANGED, MISSING, damaged, keeps_any
 from geodrift.driver._known_draws import METADATA, SUM_BYTES, KnownDraws
 from geodrift.files import Damage
 
@@ -69,7 +69,7 @@ class CheckedStore(Store):
     def _chunk(self, key: str) -> UInt8[np.ndarray, " bytes"]:
         content, what = whole_chunk(self.folder / key, self._sums[key])
         if content is None:
-            raise damaged(self.run, Damage(self.folder / key, what))
+            raise damaged(self.run, Damage(self.folder / key, what), kept=keeps_any(key))
         return np.frombuffer(_ZSTD.decode(content), np.uint8)
 
     async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:

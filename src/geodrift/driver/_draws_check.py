@@ -8,7 +8,7 @@ import zarr
 from jaxtyping import Int
 
 from geodrift.driver._checked_store import CheckedStore, whole_chunk
-from geodrift.driver._damage import CHANGED, MISSING, damaged
+from geodrift.driver._damage import CHANGED, MISSING, damaged, keeps_any
 from geodrift.driver._known_draws import NO_FILE, KnownDraws, sum_of_file
 from geodrift.files import Damage
 
@@ -62,7 +62,8 @@ def open_checked(run: Path, folder: Path, known: KnownDraws) -> CheckedStore:
     """
     found = last_chunks_damage(run, folder, known) if folder.is_dir() else [Damage(folder, MISSING)]
     if found:
-        raise damaged(run, found[0])
+        kept = folder.is_dir() and all(keeps_any(d.file.relative_to(folder).as_posix()) for d in found)
+        raise damaged(run, found[0], kept=kept)
     return CheckedStore(run, folder, known)
 
 

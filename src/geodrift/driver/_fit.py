@@ -106,8 +106,9 @@ def plan_and_leg(
     paced = steps_in(seconds - prepared, chains, kept=True, look=look)
     needed = prepared + paced.seconds
     if tell is not None and needed > LATE * seconds:
+        asked = f"{seconds:.2g}" if seconds < 10 else f"{seconds:g}"  # a share of a time may be 0.988235
         tell(
-            f"no run is as short as {seconds:g} s here: this one takes about {needed:.0f} s; fewer"
+            f"no run is as short as {asked} s here: this one takes about {needed:.0f} s; fewer"
             " chains, or a smaller model, take less"
         )
     plan = shares._replace(num_draws=paced.num_draws).plan(paced.steps)

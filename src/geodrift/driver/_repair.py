@@ -9,6 +9,7 @@ from typing import Any
 
 from geodrift._errors import InputError
 from geodrift.driver._checkpoint import Checkpoint, write_checkpoint
+from geodrift.driver._damage import DIAGNOSTICS
 from geodrift.driver._known_draws import METADATA, KnownDraws, nothing_known
 from geodrift.driver._run import locked
 from geodrift.driver._run_config import CHECKPOINT, CONFIG, DRAWS, METRICS, SUMMARY
@@ -16,7 +17,6 @@ from geodrift.driver._survey import Survey, survey, whole_draws
 from geodrift.files import sync_directory, write_file, write_json, write_sealed
 
 ASIDE = "damaged"
-_DIAGNOSTICS = "sample_stats/"
 
 Spare = Callable[[str], bytes | None]
 """The contents of a file that was written when a run was made, from elsewhere; None where there is none."""
@@ -118,8 +118,8 @@ def _mend_draws(found: Survey, spare: Spare) -> str | None:
     if not chunks:
         _write_metadata(found.path, known, keys)
         return f"{DRAWS}: zarr's metadata are written anew"
-    dropped = {key.partition("/c/")[0] for key in chunks if key.startswith(_DIAGNOSTICS)}
-    kept = whole_draws(known, [key for key in chunks if not key.startswith(_DIAGNOSTICS)])
+    dropped = {key.partition("/c/")[0] for key in chunks if key.startswith(DIAGNOSTICS)}
+    kept = whole_draws(known, [key for key in chunks if not key.startswith(DIAGNOSTICS)])
     if not kept:
         return None
     number, left = int(known.counts.min()), known.cut(kept, known.shapes.keys() - dropped)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from geodrift._errors import InputError
 from geodrift.driver._checkpoint import Checkpoint, read_checkpoint, read_known
-from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged
+from geodrift.driver._damage import CHANGED, MISSING, OF_ANOTHER, damaged, keeps_any
 from geodrift.driver._known_draws import METADATA, KnownDraws, is_group, without_shape
 from geodrift.driver._run import metrics_of
 from geodrift.driver._run_config import (
@@ -51,6 +51,13 @@ class Survey(NamedTuple):
             return 0
         return whole_draws(self.known, (name.removeprefix(f"{DRAWS}/") for name in self.damage))
 
+    @property
+    def keeps_any(self) -> bool:
+        """Whether a repair can keep draws, or was nothing of the draws damaged."""
+        inside = f"{DRAWS}/"
+        chunks = [name.removeprefix(inside) for name in self.damage if name.startswith(inside)]
+        return DRAWS not in self.damage and all(map(keeps_any, chunks))
+
 
 def survey(path: Path) -> Survey:
     """Look at every file of a run directory.
@@ -87,7 +94,7 @@ def check_whole(path: Path) -> None:
         return
     number = found.whole_draws
     good = "" if number is None else f"{number:,} draws of each chain are whole"
-    raise damaged(path, next(iter(found.damage.values())), good)
+    raise damaged(path, next(iter(found.damage.values())), good, kept=found.keeps_any)
 
 
 def whole_draws(known: KnownDraws, damaged_keys: Iterable[str]) -> int:

@@ -65,7 +65,7 @@ class Documents(NamedTuple):
         names: What each is called.
         mean: Posterior mean of each component's weight, [D, K] or more where there is a rest.
         low: The lower end of its 90% interval, NaN where there is none; so ``high``.
-        of: Number of all documents that were fitted.
+        of: Number of all documents that were fitted; None where these were given, fitted or not.
         words: Words of some documents, by the place in ``numbers``.
         others: What columns are that are no component's: a rest, no component.
         ids: What the source of each calls it; None where nobody has said.
@@ -79,7 +79,7 @@ class Documents(NamedTuple):
     mean: Float[np.ndarray, "D K"]
     low: Float[np.ndarray, "D K"]
     high: Float[np.ndarray, "D K"]
-    of: int
+    of: int | None
     words: dict[int, list[str]]
     others: Sequence[str] = ()
     ids: list[str] | None = None

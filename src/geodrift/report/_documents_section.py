@@ -5,7 +5,7 @@ from geodrift.report._data import TOLD, Report
 from geodrift.report._html_table import csv_button
 from geodrift.report._markup import Markup, joined, tag
 from geodrift.report._tables import LEADING, LEAST_WEIGHT
-from geodrift.report._text import shown
+from geodrift.report._text import counted, shown
 
 
 def documents_section(report: Report) -> Markup:
@@ -52,11 +52,12 @@ def documents_section(report: Report) -> Markup:
 def _about(report: Report) -> str:
     documents, name = report.documents, report.component
     number = len(documents.numbers)
-    which = (
-        f"All {number:,} {report.document}s that were fitted"
-        if number == documents.of
-        else f"{number:,} of the {documents.of:,} {report.document}s that were fitted, drawn at random"
-    )
+    if documents.of is None:
+        which = f"{counted(number, report.document).capitalize()} given"
+    elif number == documents.of:
+        which = f"All {counted(number, report.document)} that were fitted"
+    else:
+        which = f"{number:,} of the {documents.of:,} {report.document}s that were fitted, drawn at random"
     told = [documents.told(place) for place in range(number)]
     text = (
         f"{which}, with the posterior means and 90% intervals of up to {LEADING} {name}s above"

@@ -13,7 +13,7 @@ from geodrift.report._ladder_figure import NAME, ladder_figure
 from geodrift.report._markup import Markup, tag
 from geodrift.report._page import GENERATOR, policy, resource
 from geodrift.report._save import PAGE_MARK, refuse_foreign
-from geodrift.report._text import number, shown
+from geodrift.report._text import has_the_highest, number, shown
 
 LONGEST_NOTE = 200
 FIGURE_MARK = f'data-name="{NAME}"'  # by which an earlier figure is known
@@ -87,7 +87,7 @@ class LadderReport:
     def _verdict(self) -> Markup:
         alike = [row["topics"] for row in self.rows if not row["apart"]]
         lines = [
-            f"{self.best} topics have the highest held-out score, on {self.documents:,} documents"
+            f"{has_the_highest(self.best)}, on {self.documents:,} documents"
             f" ({self.tokens:,} held-out words).",
             f"Not told from it: {', '.join(map(str, alike))}. The smallest is {self.chosen}.",
             f"{self.rule[:1].upper()}{self.rule[1:]}.",

@@ -17,7 +17,7 @@ from geodrift.report._size_figure import (
     size_scale,
     size_text,
 )
-from geodrift.report._text import of_sizes
+from geodrift.report._text import counted, of_sizes
 
 WORDS = 8  # of each component in the table
 PAIRS = 10  # nearest ones, in words
@@ -95,9 +95,10 @@ def _nearest_pairs(report: Report) -> Markup:
 
 
 def _about(report: Report) -> str:
-    text = f"{len(report.parts)} {report.component}s"
+    text = counted(len(report.parts), report.component)
     if "size" in report.parts[0]:
-        text += f" by their size, which is a share of the {report.sizes_of}, with 90% intervals"
+        whose = "its" if len(report.parts) == 1 else "their"
+        text += f" by {whose} size, which is a share of the {report.sizes_of}, with 90% intervals"
     return " ".join(filter(None, [f"{text}.", of_sizes(report.parts, report.component)]))
 
 

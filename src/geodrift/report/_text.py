@@ -64,6 +64,11 @@ def counted(number: int, name: str) -> str:
     return f"{number:,} {name}" + ("" if number == 1 else "s")
 
 
+def has_the_highest(number: int) -> str:
+    """Which number of topics has the highest held-out score."""
+    return f"{counted(number, 'topic')} {'has' if number == 1 else 'have'} the highest held-out score"
+
+
 def of_sizes(parts: Iterable[dict[str, Any]], component: str) -> str:
     """Why sizes need not sum to 100%, where they are means over different chains; else nothing."""
     if all("size" not in part or part["found"] == part["chains"] for part in parts):

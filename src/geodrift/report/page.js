@@ -17,7 +17,8 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   // What could steer the order of letters, or is no letter, is written out.
   const unsafe = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
-  const visible = (text) => String(text).replace(unsafe, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
+  const stacked = /(\p{M}{3})\p{M}+/gu;  // marks above and below one letter would cover the lines beside it
+  const visible = (text) => String(text).replace(stacked, "$1").replace(unsafe, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
     if (text !== undefined) made.textContent = text;

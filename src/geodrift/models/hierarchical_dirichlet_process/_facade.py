@@ -120,7 +120,7 @@ class HierarchicalDirichletProcess(TopicModelFacade):
         chains = self._chains(Chain, corpus, settings)
         passes = -(-PASSES * corpus.num_documents // chains[0].move.batch_size)
         steps = max(LEAST_STEPS, passes) if self.n_steps is None else whole("n_steps", self.n_steps)
-        draws = sampled(chains, steps, verbose=bool(self.verbose))
+        draws = sampled(chains, steps, verbose=self._shows_progress())
         warn_of_doubts(chains)
         found, self.agreement_ = _places.told(draws, False, component="topic")
         of_topics = flat(found)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from geodrift._whole import whole
+from geodrift._whole import shown_above, whole
 from geodrift.data import csr_or_dense
 from geodrift.data._limits import default_words
 from geodrift.driver import Chain, compile_steps, sampled
@@ -132,18 +132,22 @@ class Facade(TransformerMixin, BaseEstimator):
             num_steps: Of each chain.
             start: As for `_chains`.
         """
-        verbose = bool(self.verbose)
+        verbose = self._shows_progress()
         if self.processes is None:
             return sampled(chains, num_steps, verbose=verbose)
         of_steps = corpus.matrix, num_steps, self.processes
         return sampled_by_processes(self.model, chains, *of_steps, start=start, verbose=verbose)
 
     def _settings(self, **changes: Any) -> Any:
-        """The settings that the parameters say, some of them changed; checked."""
+        """The settings that the parameters say, some of them changed; checked, as ``verbose`` is."""
+        self._shows_progress()
         settings = settings_of(self, self.settings_type, **changes)
         if self.processes is None:
             return settings
         return self.settings_type.from_dict(self.model.to_share(settings.to_dict()))
+
+    def _shows_progress(self) -> bool:
+        return shown_above("verbose", self.verbose)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

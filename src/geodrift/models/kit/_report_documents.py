@@ -26,7 +26,7 @@ def weighed_documents(
     counts: VectorRows,
     weights: dict[str, Float[np.ndarray, "D K"]],
     vocabulary: Sequence[str] | None,
-    of: int,
+    of: int | None,
     others: Sequence[str] = (),
     texts: Sequence[str | None] = (),
 ) -> Documents:
@@ -38,7 +38,7 @@ def weighed_documents(
         counts: Counts of each, [D, V], or vectors; dense ones have no words.
         weights: ``mean``, ``low`` and ``high`` from `Answers.transform`.
         vocabulary: V words, or None.
-        of: Number of all documents.
+        of: Number of all documents, of which these are some; None where they are documents as given.
         others: See `Documents`.
         texts: Beginnings of the texts, of which those of leading documents are told.
     """

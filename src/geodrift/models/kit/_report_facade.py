@@ -5,10 +5,10 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float
 
 from geodrift import __version__
+from geodrift.data import as_csr
 from geodrift.models.kit._agreement import Agreement
 from geodrift.models.kit._report_documents import weighed_documents
 from geodrift.models.kit._report_parts import kinds_of, of_draws
@@ -89,7 +89,7 @@ def _documents(
     others: Sequence[str],
 ) -> Documents:
     """The documents with their weights; see `report_of_estimator`."""
-    counts = documents if vocabulary is None else sp.csr_matrix(documents)
+    counts = documents if vocabulary is None else as_csr(documents, "documents")
     weights, number = estimator.transform_with_intervals(documents), counts.shape[0]
     if names is None:
         names = _named_rows(documents)
@@ -100,9 +100,7 @@ def _documents(
                 f"{what}s must have one {what} for each of the {number} documents, got {len(given)}"
             )
     beginnings = [] if texts is None else [str(text)[:BEGINNING] for text in texts]
-    return weighed_documents(
-        np.arange(number), titles, counts, weights, vocabulary, number, others, beginnings
-    )
+    return weighed_documents(np.arange(number), titles, counts, weights, vocabulary, None, others, beginnings)
 
 
 def _named_rows(documents: Any) -> list[str] | None:

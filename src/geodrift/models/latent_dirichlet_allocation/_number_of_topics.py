@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from geodrift._terminal import progress_console, say, silent_console
+from geodrift._whole import shown_above
 from geodrift.data import Corpus, as_csr
 from geodrift.models.latent_dirichlet_allocation.model import MODEL
 from geodrift.models.topics._ladder import Ladder, climb
@@ -57,11 +58,12 @@ def choose_number_of_topics(
         >>> ladder = choose_number_of_topics(counts, (5, 10, 20, 40), directory="articles-k", seconds=600)
         >>> ladder.chosen, ladder.frame()
     """
+    told = shown_above("verbose", verbose)
     if isinstance(documents, Corpus):
         corpus = documents
     else:
         corpus = Corpus.from_matrix(as_csr(documents, "documents"), vocabulary)
-    shown = (progress_console(), say) if verbose else (silent_console(), lambda line: None)
+    shown = (progress_console(), say) if told else (silent_console(), lambda line: None)
     asked: dict[str, Any] = {"settings": settings, "chains": chains, "held_out": held_out, "seed": seed}
     length: dict[str, Any] = {"seconds": seconds, "steps": steps, "console": shown[0], "say": shown[1]}
     ladder = climb(MODEL, corpus, numbers, Path(directory), **asked, **length)

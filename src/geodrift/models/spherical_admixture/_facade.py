@@ -141,7 +141,7 @@ class SphericalAdmixture(TopicModelFacade):
         settings = self._settings()
         corpus = MatrixCorpus(self._validated(X, reset=True, least_documents=2))
         chains = self._chains(Chain, corpus, settings, self._start(start_from))
-        found = sampled(chains, whole("n_steps", self.n_steps), verbose=bool(self.verbose))
+        found = sampled(chains, whole("n_steps", self.n_steps), verbose=self._shows_progress())
         self.topic_draws_ = self._draws_of(chains, found)["topics"]
         self._document_frequencies, self._num_documents = corpus.document_frequencies, corpus.num_documents
         self.settings_ = chains[0].settings

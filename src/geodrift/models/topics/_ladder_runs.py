@@ -101,7 +101,10 @@ def fitted_runs(
     for number in numbers:
         share = None if seconds is None else seconds * shares[number] / sum(shares.values())
         path = folder / f"{model.component}s-{number}"
-        say(f"{number} {model.component}s" + (f", {share:,.0f} s" if share else ""))
+        say(
+            f"{number} {model.component}s"
+            + ("" if share is None else f", {share:,.0f} s" if share >= 10 else f", {share:.1g} s")
+        )
         runs[number] = _fitted(model, corpus, path, configs[number], Length(share, steps), console, say)
     return runs
 

@@ -3,15 +3,17 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from geodrift._terminal import visible
+from geodrift._terminal import terminal_width, visible
 from geodrift.models.kit._tables import paragraphs
-from geodrift.report._text import counted
+from geodrift.report._text import counted, has_the_highest
 
 if TYPE_CHECKING:
     from geodrift.models.topics._ladder import Ladder
 
 WIDTH = 24  # of the picture, in characters
 ENDS = 2.0  # standard errors on either side of a dot
+# Columns of a terminal that has room for the number of shared topics, for NPMI too, and for the picture too.
+SHARED, NPMI, PICTURE = 45, 52, 78
 
 
 def ladder_text(ladder: "Ladder") -> str:
@@ -20,11 +22,10 @@ def ladder_text(ladder: "Ladder") -> str:
     finite = [row for row in rows if math.isfinite(row["difference"])]
     least = min(-row["difference"] - ENDS * row["difference_error"] for row in finite)
     most = max(-row["difference"] + ENDS * row["difference_error"] for row in finite)
-    head = f"  topics  perplexity  {'score':^{WIDTH}}  worse by         shared   NPMI"
+    head = "  " + _cells("topics", "perplexity", f"{'score':^{WIDTH}}", "worse by", "shared", "NPMI")
     lines = [head, *(_line(row, ladder.chosen, least, most) for row in rows)]
     told = [
-        f"{ladder.best} topics have the highest held-out score"
-        f" ({ladder.documents:,} documents, {ladder.tokens:,} held-out words).",
+        f"{has_the_highest(ladder.best)} ({ladder.documents:,} documents, {ladder.tokens:,} held-out words).",
         "Worse by: nats a held-out word, paired with the best, +- standard error (over documents and"
         f" {counted(ladder.chains, 'chain')}).",
         _conclusion(ladder),
@@ -53,9 +54,22 @@ def _line(row: dict[str, Any], chosen: int, least: float, most: float) -> str:
     worse = f"{row['difference']:.4f} +- {row['difference_error']:.4f}" if row["difference"] else "best"
     if not math.isfinite(row["difference"]):
         worse = "infinity"
-    picture = _picture(row, least, most)
-    head = f"{mark} {row['topics']:>6}  {row['perplexity']:>10,.1f}  {picture}"
-    return f"{head}  {worse:<16} {shared:>6}  {npmi:>5}"
+    picture, perplexity = _picture(row, least, most), f"{row['perplexity']:,.1f}"
+    return f"{mark} {_cells(str(row['topics']), perplexity, picture, worse, shared, npmi)}"
+
+
+def _cells(topics: str, perplexity: str, picture: str, worse: str, shared: str, npmi: str) -> str:
+    """A line of the table, without the columns that the terminal has no room for."""
+    width = terminal_width()
+    line = f"{topics:>6}  {perplexity:>10}"
+    if width >= PICTURE:
+        line += f"  {picture}"
+    line += f"  {worse:<16}"
+    if width >= SHARED:
+        line += f" {shared:>6}"
+    if width >= NPMI:
+        line += f"  {npmi:>5}"
+    return line.rstrip()
 
 
 def _picture(row: dict[str, Any], least: float, most: float) -> str:

@@ -23,7 +23,7 @@ from geodrift.models.von_mises_fisher_mixture._partition_membership import Poste
 from geodrift.models.von_mises_fisher_mixture._predict import Draw, score_samples
 from geodrift.models.von_mises_fisher_mixture._reports import ClusterReports
 from geodrift.models.von_mises_fisher_mixture._rows import Rows
-from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, joined, rows_of
+from geodrift.models.von_mises_fisher_mixture._rows_of import check_differ, checked_width, joined, rows_of
 from geodrift.models.von_mises_fisher_mixture._sampled_rows import sampled_rows
 from geodrift.models.von_mises_fisher_mixture._settings import Settings
 
@@ -215,7 +215,7 @@ class VonMisesFisherMixture(ClusterReports, ClusterMixin, DensityMixin, BaseEsti
         # Half precision has no check of its own in scikit-learn, and a memory map must not be copied.
         if isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2:
             if reset:
-                self.n_features_in_ = X.shape[1]
+                self.n_features_in_ = checked_width(X)
             elif X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were fitted")
         else:

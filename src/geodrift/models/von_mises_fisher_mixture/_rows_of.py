@@ -30,6 +30,17 @@ def joined(first: Rows, second: Rows) -> Rows:
     raise ValueError("the rows before were of the other kind: give all as arrays, or all as sparse matrices")
 
 
+def checked_width(x: np.ndarray) -> int:
+    """The numbers in a row of an array to fit, which scikit-learn checks where it knows the precision.
+
+    Raises:
+        ValueError: It has fewer rows than two, or fewer numbers in a row.
+    """
+    if min(x.shape) < 2:
+        raise ValueError(f"X must have 2 rows or more, of 2 numbers or more each, got shape {x.shape}")
+    return int(x.shape[1])
+
+
 def check_differ(rows: Rows) -> None:
     """Refuse rows of which nothing can be said: one alone, and equal ones, whose likelihood has no bound.
 

@@ -1,12 +1,14 @@
 """Topics of a stream of documents, none of which is kept."""
 
 import itertools
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from geodrift.data import as_csr
 from geodrift.models.latent_dirichlet_allocation._settings import METHODS, Settings
 from geodrift.models.latent_dirichlet_allocation.documents._minibatch import as_minibatch, whole_counts
 from geodrift.models.latent_dirichlet_allocation.scaled_counts._sampler import ScaledCounts
@@ -55,7 +57,8 @@ class StreamChain:
                 + ", ".join(METHODS[1:])
             )
         for name, value in (("num_words", num_words), ("total_documents", total_documents)):
-            if value is not None and not (int(value) == value and value > 0):
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if value is not None and not (number and float(value).is_integer() and value > 0):
                 raise ValueError(f"{name} must be a positive whole number, got {value!r}")
         self.num_words, self.settings, self.total_documents = num_words, settings, total_documents
         self.seed, self.chain, self.count = seed, chain, 0
@@ -93,7 +96,7 @@ class StreamChain:
             ValueError: The rows do not have V columns, or a count is negative or not whole. Nothing has
                 changed then.
         """
-        rows = sp.csr_matrix(rows)
+        rows = as_csr(rows, "rows")
         if rows.shape[1] != self.num_words:
             raise ValueError(f"rows have {rows.shape[1]} columns but the stream has {self.num_words} words")
         if rows.nnz and rows.data.min() < 0:

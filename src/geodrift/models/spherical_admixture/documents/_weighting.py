@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int
 
+from geodrift.data import as_csr
+
 
 def weight_rows(
     counts: sp.csr_matrix,
@@ -24,7 +26,7 @@ def weight_rows(
     Returns:
         Float64 CSR, [M, V]; rows have length 1, or no entry where all weights of a document are 0.
     """
-    counts = sp.csr_matrix(counts)
+    counts = as_csr(counts, "counts")
     if not counts.has_canonical_format:
         # A word that stands twice in a document has one weight, of both counts.
         counts = counts.copy()

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from scipy.special import logsumexp
 
+from geodrift.data import as_csr
 from geodrift.distributions import host_log_normaliser
 from geodrift.kernels._streams import SAM_SCORE_MIXTURES
 
@@ -72,7 +73,7 @@ def log_perplexity(
     Raises:
         ValueError: Shapes disagree, a value is not finite, or no document has a word.
     """
-    rows = sp.csr_matrix(rows)
+    rows = as_csr(rows, "rows")
     rows = rows[np.diff(rows.indptr) > 0]
     if topics.ndim != 3 or topics.shape[2] != rows.shape[1]:
         raise ValueError(

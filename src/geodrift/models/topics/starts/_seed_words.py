@@ -1,6 +1,6 @@
 """Topics from words that a reader gives: a start, and no prior."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,10 @@ def topics_of_words(
         corpus: Anything with ``num_documents`` and ``rows(numbers)``, or counts [D, V].
 
     Raises:
-        InputError: A topic has no word that the vocabulary has.
+        InputError: A topic has no word that the vocabulary has, or what is given are no lists of words.
     """
-    named = seeds.items() if isinstance(seeds, Mapping) else ((f"number {n}", s) for n, s in enumerate(seeds))
     column_of, own = columns_by_word(vocabulary), []
-    for name, words in named:
+    for name, words in _lists_of_words(seeds):
         known = [column for word in words if (column := column_of(word)) is not None]
         if not known:
             raise InputError(
@@ -85,6 +84,19 @@ def topics_of_words(
         kind[kind.sum(axis=1) <= 0] = 1.0
         kind /= kind.sum(axis=1, keepdims=True)
     return (OWN_SHARE * seeded + (1 - OWN_SHARE) * beside).astype(np.float32)
+
+
+def _lists_of_words(seeds: Any) -> Iterator[tuple[str, list[str]]]:
+    """The name and the words of each topic; a text in the place of a list would be taken letter by letter."""
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise InputError(f"seeds must be a list of words for each topic, got {seeds!r}")
+    named = seeds.items() if isinstance(seeds, Mapping) else ((f"number {n}", s) for n, s in enumerate(seeds))
+    for name, given in named:
+        words = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+        if words is None or not all(isinstance(word, str) for word in words):
+            instead = f": give [{given!r}]" if isinstance(given, str) else ""
+            raise InputError(f"topic {str(name)[:40]!r} must be a list of words, got {given!r}{instead}")
+        yield str(name), words
 
 
 def _blocks(corpus: Any) -> Iterator[sp.csr_matrix]:
