@@ -46,8 +46,7 @@ def configurational_temperature(
         positions: Draws ``[draw, ...]``; those of several chains one after the other along the first axis,
             ``position.reshape(-1, *position.shape[2:])``, or the few chains are taken for all the draws.
         gradients: Gradient of the log density at each draw, in ambient coordinates.
-        direction: a (a point of the sphere or a frame) or c. None: the projected mean of the draws, or their
-            mean, which is fixed only up to its Monte Carlo error.
+        direction: a (a point of the sphere or a frame) or c. None: the draws' projected mean, or mean.
 
     Returns:
         T, without a unit.
