@@ -9,7 +9,7 @@ import geodrift as gd
 from cases import KEY
 from geodrift.driver import Plan, Room
 from geodrift.manifolds import Euclidean
-from geodrift.samplers import GMC, SGLD, ReplicaExchange
+from geodrift.samplers import GMC, SGHMC, SGLD, ReplicaExchange
 from geodrift.schedules import Constant, Cyclical
 from law_checks import assert_means
 
@@ -193,6 +193,23 @@ def test_plan_of_a_long_run():
     np.testing.assert_array_equal(
         Plan.of_draws(30_000, 0, 3, SAMPLER.collects).stored, collected[2::3][:30_000] + 1
     )
+
+
+@pytest.mark.parametrize("composition", ["BAOAB", pytest.param("ABOBA", marks=pytest.mark.slow)])
+def test_friction_leaves_a_normal_law_as_it_is_while_steps_change(composition):
+    """Half of BAOAB's kick is the next step's: of the length of the step before it the variance is .93."""
+    normal = gd.estimators.Full(lambda x: -0.5 * jnp.sum(x**2))
+    sampler = SGHMC(normal, FLAT, Cyclical(0.6, 20, 0.0), composition=composition)
+
+    def squares(key):
+        def step(state, key):
+            state, _ = sampler.step(key, state)
+            return state, state.position[0] ** 2
+
+        return jax.lax.scan(step, sampler.init(key, jnp.zeros(1)), jax.random.split(key, 400))[1][100:]
+
+    found = np.asarray(jax.jit(jax.vmap(squares))(jax.random.split(KEY, 1000)))
+    assert_means(found, np.array(1.0), slack=0.02)
 
 
 def test_replicas_follow_the_inner_sampler():

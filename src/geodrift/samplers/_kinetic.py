@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from geodrift import _tree
 from geodrift._errors import is_concrete
 from geodrift._tree import broadcast_prefix
 from geodrift._types import Batch, Count, Position, RandomKey, Tangent
@@ -16,7 +17,7 @@ from geodrift.manifolds import Manifold, Product
 from geodrift.metrics._dense import is_positive_definite
 from geodrift.samplers._base import StepInfo, check_position, result_code
 from geodrift.samplers._inner_steps import InnerSteps, inner_steps
-from geodrift.schedules import Schedule
+from geodrift.schedules import Constant, Schedule
 
 
 class KineticSampler(InnerSteps):
@@ -73,6 +74,10 @@ class KineticSampler(InnerSteps):
         phase, estimator_state, outcome = inner_steps(
             key, self, estimator, inner_step, phase, estimator_state, batch, one_normal_on=on
         )
+        if composition.kick_ahead and not isinstance(self.step_size, Constant):
+            # The half of the kick that belongs to the next step has that one's length.
+            change = composition.kick_ahead * (self.step_size(count + 1) - h)
+            phase = phase._replace(velocity=_tree.axpy(change, outcome.gradient, phase.velocity))
         return phase, estimator_state, phase_info(self.manifold, phase, outcome)
 
 

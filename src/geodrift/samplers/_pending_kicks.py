@@ -42,7 +42,7 @@ def pending_kicks(key: RandomKey, sampler: Any, before: Any, after: Any, batch: 
     estimator = moving.estimator.on(moving.manifold)
     prepared, _ = estimator.prepare(key, before.estimator, position, _last(moving, batch))
     gradient = moving.manifold.riemannian_gradient(position, estimator.gradient(position, prepared))
-    length = share * moving.step_size(before.count)
+    length = share * moving.step_size(before.count + 1)
     return _tree.axpy(length, gradient, jax.tree.map(jnp.zeros_like, position))
 
 
