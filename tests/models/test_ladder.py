@@ -135,6 +135,7 @@ def test_coherence_is_of_topics_that_chains_have_found_and_not_of_blends():
     topics[0, :10], topics[1, 10:15], topics[1, 15:20], topics[2, 20:25] = 0.1, 0.15, 0.05, 0.2
     right, wrong = topics[:2], topics[[0, 2]]
     draws = np.stack([each + rng.uniform(0, 1e-4, (5, 2, 30)) for each in (right, wrong, right)])
+    draws /= draws.sum(axis=-1, keepdims=True)
     together = SimpleNamespace(
         perplexity=1.0,
         log_likelihood_per_token=0.0,
